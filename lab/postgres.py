@@ -30,6 +30,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 
+from lab.memory import memory_folder
 from stateward.core.errors import StatewardError, StoreUnreachable
 
 START_TIMEOUT_S = 60
@@ -39,8 +40,6 @@ LOG_TAIL_CHARACTERS_MAX = 2_000
 
 # A socket's whole path must stay below 104 bytes on some systems, so never below $TMPDIR.
 PLACE = Path("/tmp")  # noqa: S108
-MEMORY = Path("/dev/shm")  # noqa: S108
-MEMORY_FREE_BYTES_MIN = 2 << 30
 STRATEGIES_SINCE = 150_000  # the version of PostgreSQL, as it counts them
 ACCOUNTS = ("postgres", "nobody")
 
@@ -251,8 +250,8 @@ class Cluster(Server):
     def _initialise(self, *, is_durable: bool, is_of_system: bool) -> None:
         programs = find_programs(self.folder, self._account, is_of_system=is_of_system)
         (self.folder / "programs").symlink_to(programs)
-        if not is_durable and _has_space_in_memory():
-            self._data.symlink_to(_new_folder(MEMORY))
+        if not is_durable and (memory := memory_folder()) is not None:
+            self._data.symlink_to(_new_folder(memory))
         options = ["-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
         self._run("initdb", "-D", str(self._data), "-U", "postgres", *options)
         self._configure(CONFIGURATION.format(folder=self.folder))
@@ -400,11 +399,6 @@ def _new_folder(place: Path) -> Path:
     if account := _account():
         os.chown(folder, account.pw_uid, account.pw_gid)
     return folder
-
-
-def _has_space_in_memory() -> bool:
-    is_open = MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
-    return is_open and shutil.disk_usage(MEMORY).free >= MEMORY_FREE_BYTES_MIN
 
 
 def _children(parent: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,12 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from psycopg.conninfo import conninfo_to_dict
 
-from lab.postgres import (
-    Cluster,
-    MissingPostgres,
-    Server,
-    cluster,
-)
+from lab.memory import memory_folder
+from lab.postgres import Cluster, MissingPostgres, Server, cluster
 from stateward.workers import sdk
 from tests.scheduling import ByFile, align, longest_first, name_apart, scheduler, stagger
 from tests.servers import Run
@@ -36,12 +33,23 @@ settings.load_profile("same examples")
 def pytest_configure(config: pytest.Config) -> None:
     handed: dict[str, Any] | None = getattr(config, "workerinput", None)
     if handed is None:
+        keep_files_in_memory()
         config.stash[RUN] = Run.begin()
     else:
         folder, controller = handed["run_folder"], handed["run_controller"]
         config.stash[RUN] = Run(Path(folder), controller=controller)
         number, count = int(handed["workerid"].removeprefix("gw")), handed["workercount"]
         config.args[:] = stagger(config.args, number=number, count=count)
+
+
+def keep_files_in_memory() -> None:
+    """Put the folders of tests where a sync costs nothing; $TMPDIR chooses another place, such as a real disk.
+
+    Half of what tests wait for is that disk, and nothing that they kill takes the memory of the machine along.
+    """
+    if "TMPDIR" not in os.environ and (memory := memory_folder()) is not None:
+        tempfile.tempdir = str(memory)
+        os.environ["TMPDIR"] = tempfile.tempdir  # for the processes of the run
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,17 +24,6 @@ IS_EVERY = os.environ.get("DISK_FAULTS") == "every"
 PLACES_MAX = 12  # of each kind, spread evenly; `make disk-faults` sessions every one
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory if there is one: what is swept here is our disk, not the machine's."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(prefix="stateward-", dir=memory) as name:
-        yield Path(name)
-
-
 @pytest.fixture(scope="module")
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder whose store is made and empty."""
@@ -45,8 +33,8 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def copied(store: Path, folder: Path, name: str) -> Path:
-    return Path(shutil.copytree(store, folder / name))
+def copied(store: Path, place: Path, name: str) -> Path:
+    return Path(shutil.copytree(store, place / name))
 
 
 def places(count: int) -> Iterator[int]:
@@ -60,13 +48,13 @@ def places(count: int) -> Iterator[int]:
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO], ids=["ENOSPC", "EIO"])
 @pytest.mark.parametrize("operation", ["write", "sync"])
 def test_no_place_where_the_disk_can_fail_loses_what_was_acknowledged(
-    empty_store: Path, folder: Path, operation: Operation, code: int, is_lasting: bool
+    empty_store: Path, tmp_path: Path, operation: Operation, code: int, is_lasting: bool
 ) -> None:
-    count = operations(copied(empty_store, folder, "counted"), operation)
+    count = operations(copied(empty_store, tmp_path, "counted"), operation)
 
     met = 0
     for nth in places(count):
-        data = copied(empty_store, folder, f"{nth}")
+        data = copied(empty_store, tmp_path, f"{nth}")
         disk = Disk(DiskFault(operation=operation, nth=nth, errno=code, is_lasting=is_lasting))
         attempt = Attempt()
         with faulty_sqlite(disk):
@@ -105,12 +93,12 @@ def assert_told(attempt: Attempt, *, is_full: bool) -> None:
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO], ids=["ENOSPC", "EIO"])
 @pytest.mark.parametrize("operation", ["write", "sync"])
 def test_a_store_that_could_not_be_made_is_made_the_next_time(
-    folder: Path, operation: Operation, code: int
+    tmp_path: Path, operation: Operation, code: int
 ) -> None:
-    count = operations(folder / "counted", operation)
+    count = operations(tmp_path / "counted", operation)
 
     for nth in places(count):
-        data = folder / f"{nth}"
+        data = tmp_path / f"{nth}"
         attempt = Attempt()
         with faulty_sqlite(
             Disk(DiskFault(operation=operation, nth=nth, errno=code, is_lasting=True))
@@ -122,9 +110,9 @@ def test_a_store_that_could_not_be_made_is_made_the_next_time(
 
 
 def test_after_a_failed_sync_nothing_is_tried_again_on_the_same_handle(
-    empty_store: Path, folder: Path
+    empty_store: Path, tmp_path: Path
 ) -> None:
-    data = copied(empty_store, folder, "data")
+    data = copied(empty_store, tmp_path, "data")
     disk = Disk(DiskFault(operation="sync", nth=1, errno=errno.EIO))
 
     with faulty_sqlite(disk), an_app(data) as app:
@@ -138,8 +126,8 @@ def test_after_a_failed_sync_nothing_is_tried_again_on_the_same_handle(
     assert_recovered(data, {})
 
 
-def test_a_full_disk_passes_on_the_same_handle(empty_store: Path, folder: Path) -> None:
-    data = copied(empty_store, folder, "data")
+def test_a_full_disk_passes_on_the_same_handle(empty_store: Path, tmp_path: Path) -> None:
+    data = copied(empty_store, tmp_path, "data")
     disk = Disk(DiskFault(operation="write", nth=1, errno=errno.ENOSPC, is_lasting=True))
 
     with faulty_sqlite(disk), an_app(data) as app:

@@ -74,7 +74,7 @@ old_lines = st.fixed_dictionaries(
     )
 )
 def test_any_old_ledger_is_counted_migrated_once_and_restorable(lines: list[str]) -> None:
-    with tempfile.TemporaryDirectory(dir=_memory()) as name:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = an_old_ledger(folder, lines)
         text = path.read_bytes()
@@ -99,10 +99,6 @@ def test_any_old_ledger_is_counted_migrated_once_and_restorable(lines: list[str]
         path.unlink()
         undo(path, output=folder / "new", execute=True, disk=QuickDisk())
         assert path.read_bytes() == text
-
-
-def _memory() -> str | None:
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from lab.memory import memory_folder
 from stateward.ledger import Ledger, LedgerState
 from tests.ledger.builders import DAY_S, Clock, QuickDisk, in_layers, states_of, walk
 
@@ -22,7 +23,7 @@ class LedgerModel(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="ledger-model-", dir=_memory()))
+        self.folder = Path(tempfile.mkdtemp(prefix="ledger-model-", dir=memory_folder()))
         self.clock = Clock()
         self.states: dict[str, str] = {}
         self.after: list[dict[str, str]] = [{}]
@@ -125,10 +126,6 @@ class LedgerModel(RuleBasedStateMachine):
         self.reader.close()
         self._patched.close()
         shutil.rmtree(self.folder)
-
-
-def _memory() -> str | None:
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 TestLedgerModel = LedgerModel.TestCase

@@ -2,6 +2,7 @@
 
 import base64
 import random
+import tempfile
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -153,8 +154,8 @@ def test_a_snapshot_finds_what_is_there_and_nothing_else(seed: int, count: int, 
     documents = {
         key: b'{"state":"pending","x":"%b"}' % (b"y" * rng.randrange(size)) for key in keys
     }
-    path = Path(f"/dev/shm/snapshot-{seed}-{count}.json")
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "snapshot.json"
         snapshot = a_snapshot(path, documents)
 
         assert all(snapshot.get(key) == kept for key, kept in documents.items())
@@ -166,9 +167,6 @@ def test_a_snapshot_finds_what_is_there_and_nothing_else(seed: int, count: int, 
         again = Snapshot(path)
         assert not again.has_index
         assert all(again.get(key) == kept for key, kept in documents.items())
-    finally:
-        path.unlink()
-        path.with_name(path.name + ".idx").unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("before_cut", range(len(KEY_END) + 12))

@@ -1,8 +1,6 @@
 """The proofs of `tests/ledger/proof`, at a size that a test run can afford; `python -m tests.ledger.proof` for all."""
 
 import gzip
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,16 +13,8 @@ from tests.ledger.proof import crash, damage, faults, kill
 from tests.ledger.proof.__main__ import BEGIN, END, Row, main, write_page
 
 
-@pytest.fixture
-def scratch() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(
-        dir="/dev/shm" if Path("/dev/shm").is_dir() else None
-    ) as folder:
-        yield Path(folder)
-
-
-def test_no_power_cut_loses_or_invents_anything(scratch: Path) -> None:
-    report = crash.explore(scratch, days=3, every=12)
+def test_no_power_cut_loses_or_invents_anything(tmp_path: Path) -> None:
+    report = crash.explore(tmp_path, days=3, every=12)
 
     assert report.failures == []
     assert report.states > 700
@@ -32,14 +22,14 @@ def test_no_power_cut_loses_or_invents_anything(scratch: Path) -> None:
 
 
 @pytest.mark.parametrize("barrier", ["fdatasync", "fsync", "sync_dir"])
-def test_the_proof_fails_when_a_barrier_is_missing(scratch: Path, barrier: str) -> None:
-    report = crash.explore(scratch, days=2, every=7, without=barrier, failures_max=1)
+def test_the_proof_fails_when_a_barrier_is_missing(tmp_path: Path, barrier: str) -> None:
+    report = crash.explore(tmp_path, days=2, every=7, without=barrier, failures_max=1)
 
     assert report.failures != []
 
 
-def test_no_damage_to_any_byte_is_silent(scratch: Path) -> None:
-    report = damage.explore(scratch, bits=(0, 7), step=97)
+def test_no_damage_to_any_byte_is_silent(tmp_path: Path) -> None:
+    report = damage.explore(tmp_path, bits=(0, 7), step=97)
 
     assert report.wrong == []
     assert report.damages > 280
@@ -47,22 +37,22 @@ def test_no_damage_to_any_byte_is_silent(scratch: Path) -> None:
 
 
 @pytest.mark.long
-def test_no_damage_is_silent_when_the_list_of_files_is_lost_as_well(scratch: Path) -> None:
-    report = damage.explore(scratch, bits=(7,), step=83, lost=("MANIFEST.json",))
+def test_no_damage_is_silent_when_the_list_of_files_is_lost_as_well(tmp_path: Path) -> None:
+    report = damage.explore(tmp_path, bits=(7,), step=83, lost=("MANIFEST.json",))
 
     assert report.wrong == []
     assert report.unharmed > 100
 
 
 @pytest.mark.long
-def test_the_writer_is_not_fooled_by_damage_either(scratch: Path) -> None:
-    report = damage.explore(scratch, bits=(3,), step=197, is_written=True)
+def test_the_writer_is_not_fooled_by_damage_either(tmp_path: Path) -> None:
+    report = damage.explore(tmp_path, bits=(3,), step=197, is_written=True)
 
     assert report.wrong == []
 
 
-def test_a_full_or_failing_disk_is_noticed_and_survived(scratch: Path) -> None:
-    report = faults.explore(scratch, nth_max=60, step=4)
+def test_a_full_or_failing_disk_is_noticed_and_survived(tmp_path: Path) -> None:
+    report = faults.explore(tmp_path, nth_max=60, step=4)
 
     assert report.failures == []
     assert report.noticed > 30
@@ -76,11 +66,15 @@ def test_a_killed_writer_has_lost_nothing_that_it_acknowledged(tmp_path: Path) -
     assert report.seen > 0
 
 
-def test_no_damage_to_an_exported_history_goes_by(scratch: Path) -> None:
-    history = damage.a_history(scratch / "service")
+def test_no_damage_to_an_exported_history_goes_by(tmp_path: Path) -> None:
+    history = damage.a_history(tmp_path / "service")
 
     report = damage.explore_file(
-        history, lambda path: not verify_file(path).is_sound, scratch / "hurt", bits=(0, 5), step=23
+        history,
+        lambda path: not verify_file(path).is_sound,
+        tmp_path / "hurt",
+        bits=(0, 5),
+        step=23,
     )
 
     assert verify_file(history).is_sound
@@ -88,8 +82,8 @@ def test_no_damage_to_an_exported_history_goes_by(scratch: Path) -> None:
     assert report.damages > 500
 
 
-def test_a_history_without_its_anchor_or_with_another_is_not_believed(scratch: Path) -> None:
-    history = damage.a_history(scratch / "service")
+def test_a_history_without_its_anchor_or_with_another_is_not_believed(tmp_path: Path) -> None:
+    history = damage.a_history(tmp_path / "service")
     lines = history.read_bytes().splitlines(keepends=True)
     states = file_states(history)
 
@@ -108,8 +102,8 @@ def test_a_history_without_its_anchor_or_with_another_is_not_believed(scratch: P
         file_states(history)
 
 
-def test_an_export_of_the_first_release_is_not_called_damaged(scratch: Path) -> None:
-    history = damage.a_history(scratch / "service")
+def test_an_export_of_the_first_release_is_not_called_damaged(tmp_path: Path) -> None:
+    history = damage.a_history(tmp_path / "service")
     encode = msgspec.json.Encoder(order="sorted").encode
     names = {"seal": "hash", "record_prev": "prev_hash"}
     gone = {"lane", "lane_seq", "lane_prev", "lane_hash", "salt"}

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from lab.memory import memory_folder
 from stateward.ledger import Ledger
 from stateward.ledger.export_file import export, verify_file
 from tests.ledger.proof import crash, damage, faults, kill
@@ -179,10 +180,9 @@ def main(words: list[str]) -> int:
 
 
 def run(name: str, *, is_quick: bool) -> list[Row]:
-    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     started = time.monotonic()
     # A killed writer needs a real disk under it; the others are about bytes, not about speed.
-    with tempfile.TemporaryDirectory(dir=None if name == "kill" else memory) as scratch:
+    with tempfile.TemporaryDirectory(dir=None if name == "kill" else memory_folder()) as scratch:
         say(f"{name} …")
         rows = PROOFS[name](Path(scratch), is_quick=is_quick)
     for row in rows:
