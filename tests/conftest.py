@@ -25,7 +25,9 @@ RUN = pytest.StashKey[Run]()
 # `make test-long` draws other ones, and more of them, on every run.
 # A machine that is busy with other things draws slowly: neither that nor a slow example is a fault.
 STEADY: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("same examples", derandomize=True, database=None, **STEADY)
+settings.register_profile(
+    "same examples", max_examples=50, derandomize=True, database=None, **STEADY
+)
 settings.register_profile("other examples", max_examples=300, **STEADY)
 settings.load_profile("same examples")
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, get_type_hints
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -262,7 +262,6 @@ def assert_discloses_what_is_due(machine: Machine, story: Story) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(headstart=st.integers(0, 10), walk=st.lists(steps, min_size=5, max_size=STEPS_MAX))
 def test_whatever_happens_the_record_stays_sound(
     machine: Machine, headstart: int, walk: list[Step]
@@ -275,7 +274,6 @@ def test_whatever_happens_the_record_stays_sound(
     walked.end()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(headstart=st.integers(0, 14), walk=st.lists(steps, min_size=5, max_size=STEPS_MAX))
 def test_an_external_driver_cannot_make_it_unsound(headstart: int, walk: list[Step]) -> None:
     walked = Walk(MACHINES["contract"], sequencing=OUTSIDE)

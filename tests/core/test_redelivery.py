@@ -1,6 +1,6 @@
 """Which deaths are a document's own: only several of processes that had begun it."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.core.model import Loss
@@ -21,7 +21,6 @@ LOSSES = st.lists(
     max_size=16,
 )
 # However busy the machine is.
-EASY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 LIMITS = st.builds(
     RedeliveryLimits,
     deliveries_max=st.integers(1, 6),
@@ -29,7 +28,6 @@ LIMITS = st.builds(
 )
 
 
-@EASY
 @given(LOSSES, LIMITS)
 def test_work_stops_by_evidence_or_at_the_bound_and_not_before(
     losses: list[Loss], limits: RedeliveryLimits
@@ -41,7 +39,6 @@ def test_work_stops_by_evidence_or_at_the_bound_and_not_before(
     assert is_stopped == (begun >= limits.deliveries_max or len(losses) >= limits.losses_max)
 
 
-@EASY
 @given(LOSSES, LIMITS)
 def test_what_died_before_it_began_the_document_never_counts_as_evidence(
     losses: list[Loss], limits: RedeliveryLimits
@@ -51,7 +48,6 @@ def test_what_died_before_it_began_the_document_never_counts_as_evidence(
     assert stop_reason(unbegun, limits) is None
 
 
-@EASY
 @given(LOSSES, LIMITS)
 def test_one_more_loss_never_lets_stopped_work_go_on(
     losses: list[Loss], limits: RedeliveryLimits
@@ -60,7 +56,6 @@ def test_one_more_loss_never_lets_stopped_work_go_on(
         assert stop_reason(losses, limits) is not None
 
 
-@EASY
 @given(LOSSES)
 def test_every_worker_that_was_lost_with_it_is_avoided(losses: list[Loss]) -> None:
     assert workers_to_avoid(losses) == {loss.worker for loss in losses}

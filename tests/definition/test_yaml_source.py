@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stateward.core.errors import DeclarationError, Fault
@@ -31,7 +31,6 @@ def faults_of(text: str) -> list[str]:
 
 
 @given(values)
-@settings(deadline=None)
 def test_whatever_is_written_as_yaml_reads_back_equal(value: object) -> None:
     for flow in (True, False):
         text = yaml.safe_dump(value, default_flow_style=flow)
@@ -49,7 +48,6 @@ def _by_key(value: object) -> object:
 
 
 @given(st.text() | yaml_like)
-@settings(deadline=None, max_examples=500)
 @example('"\\UFFFFFFFF"')
 @example('"\\ud800"')
 @example("%YAML " + "9" * 5000 + ".1\n---\n")

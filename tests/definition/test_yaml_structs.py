@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from msgspec import Meta
 from msgspec import inspect as kinds
 
@@ -208,7 +208,6 @@ def test_a_value_that_only_msgspec_understands_is_judged_by_it() -> None:
 
 
 @given(values)
-@settings(deadline=None)
 def test_a_struct_is_made_or_refused_and_nothing_else(value: object) -> None:
     document = read_python(
         {"from": "a", "retry": value, "limit": value, "routes": value}, source="x"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stateward.ledger import Ledger
@@ -66,7 +66,6 @@ old_lines = st.fixed_dictionaries(
 ).map(json.dumps)  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         old_lines | st.sampled_from(["", "  ", "{", "null", '{"doc_id":"a","state":"\\ud800"}']),

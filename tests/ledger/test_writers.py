@@ -150,9 +150,7 @@ FIELDS = (
 )  # fmt: skip
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=some.dictionaries(some.sampled_from(FIELDS), ANY_VALUE))
 def test_whatever_is_taken_can_be_read_again(tmp_path: Path, values: dict[str, Any]) -> None:
     folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"

@@ -155,8 +155,6 @@ def test_a_row_that_is_held_too_long_is_reported(
 
 
 @settings(
-    max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(st.tuples(TEXTS, TEXTS | st.none()), min_size=1, max_size=30))

@@ -8,7 +8,7 @@ import apsw
 import msgspec
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.postgres import Server
@@ -297,7 +297,6 @@ QUERIES = st.lists(
 
 
 @given(records=ARCHIVES, text=QUERIES)
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_sqlite_finds_what_a_plain_reading_finds(
     sqlite: Sqlite, records: list[Record], text: str
 ) -> None:
@@ -310,7 +309,6 @@ def test_sqlite_finds_what_a_plain_reading_finds(
 
 @pytest.mark.service
 @given(records=ARCHIVES, text=QUERIES)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_postgres_finds_what_a_plain_reading_finds(
     postgres: Postgres, records: list[Record], text: str
 ) -> None:

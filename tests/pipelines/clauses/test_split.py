@@ -1,7 +1,7 @@
 """Contracts in clauses: numbers of every kind, headings, running lines, tables of contents; no character is lost."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.pipelines.clauses.segments import segments_of
@@ -230,7 +230,6 @@ LINES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
 @given(st.lists(st.lists(LINES, max_size=12).map("\n".join), min_size=1, max_size=4))
 def test_the_parts_cover_the_text_exactly(pages: list[str]) -> None:
     document = TextDocument(

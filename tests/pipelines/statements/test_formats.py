@@ -43,9 +43,7 @@ def test_every_format_is_read_exactly(name: str, tmp_path: Path) -> None:
     assert {row.get("currency", "") for row in read.canonicals} <= {"EUR", ""}
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=some.integers(100, 10_000), moves=some.integers(3, 60), name=some.sampled_from([*WRITERS])
 )

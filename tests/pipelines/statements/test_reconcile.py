@@ -4,7 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from stateward.pipelines.statements.reconcile import Reconciler, RowAmounts, reconcile
@@ -95,7 +95,6 @@ def test_a_row_that_could_not_be_read_counts_for_the_printed_number() -> None:
     assert book.result().checks[0].holds
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     opening=some.integers(-(10**9), 10**9),
     cents=some.lists(some.integers(-(10**7), 10**7).filter(bool), min_size=2, max_size=560),
