@@ -32,17 +32,19 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     lease_s: float
     heartbeat_s: float
+    is_apart: bool = False
+    """Whether each process has a data folder of its own, as on machines that share nothing but the store."""
 
     @property
     def data(self) -> Path:
-        """The data folder: documents, scratch, and the store if it is SQLite."""
+        """The data folder that they share, which has the store if that is SQLite."""
         return self.folder / "data"
 
     def settings(self, name: str, url: str, more: Mapping[str, object] = NOTHING) -> Path:
         """A settings file for one process: the same store by its own way, and whatever else it reaches its own way."""
         path = self.folder / f"{name}.yaml"
         text = {
-            "data": str(self.data),
+            "data": str(self.folder / name if self.is_apart else self.data),
             "store": {"url": url},
             "pipelines": ["lab.chaos.load"],
             "worker": {

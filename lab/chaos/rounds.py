@@ -126,10 +126,12 @@ def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitSt
         folder=folder,
         lease_s=SHIPPED_LEASE_S if fault.is_single else LEASE_S,
         heartbeat_s=SHIPPED_HEARTBEAT_S if fault.is_single else HEARTBEAT_S,
+        # A copy of a document that all could read would keep an outage of the bucket from being noticed.
+        is_apart=fault.has_bucket,
     )
     if fault.is_small:
         stack.enter_context(small_disk(place.data))
-    database = stack.enter_context(_database(outcome.store, cluster))
+    database = stack.enter_context(_database(outcome.store, cluster, place))
     outside = stack.enter_context(
         surroundings(
             fault.broker,
@@ -184,10 +186,11 @@ class _Database(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def _database(store: str, cluster: Cluster | None) -> Iterator[_Database]:
+def _database(store: str, cluster: Cluster | None, place: Place) -> Iterator[_Database]:
     """A fresh store."""
     if store == SQLITE:
-        yield _Database("sqlite:", None, "")
+        place.data.mkdir(exist_ok=True)
+        yield _Database(f"sqlite://{place.data / 'stateward.db'}", None, "")
         return
     assert cluster is not None
     name = cluster.create_database()
