@@ -87,6 +87,7 @@ def test_keys_and_exports_are_in_the_log(make_app: Maker, tmp_path: Path) -> Non
 
     verbs = [each.verb for each in app.audit.entries()]
     assert verbs == ["exported", "key_revoked", "key_created", "machines_stored"]
+    assert stat.S_IMODE((tmp_path / "history").stat().st_mode) == 0o700
     lines = (tmp_path / "history" / "audit.jsonl").read_text().splitlines()
     assert len(lines) == app.audit.head().count
 

@@ -69,6 +69,9 @@ def test_a_second_run_says_that_the_documents_are_known(shell: Shell) -> None:
     done = shell(*SOME)
 
     assert done.exit_code == 0
+    assert [
+        each for each in (shell.data, *shell.data.iterdir()) if each.stat().st_mode & 0o077
+    ] == []
     assert done.stdout.count("known from an earlier run") == len(shell.ids()) >= 6
 
 

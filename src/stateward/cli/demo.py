@@ -81,11 +81,13 @@ def _settings(context: CliContext, plugins: Sequence["Plugin"], folder: "Path") 
     """Those of the demo: samples must not end in the database that people work with."""
     from msgspec.structs import replace
 
+    from stateward.engine.system import make_private
     from stateward.settings import Settings
 
     settings = Settings.load(
         context.config, profile=context.profile, environ={"STATEWARD_DATA": str(folder)}
     )
+    make_private(folder)  # before anything is in it: then it no longer looks like one of ours
     options = dict(settings.options)
     for plugin in plugins:
         own = {
@@ -94,7 +96,9 @@ def _settings(context: CliContext, plugins: Sequence["Plugin"], folder: "Path") 
         }
         for each in plugin.demo.options.values():
             if isinstance(each, str) and each.startswith("{data}/"):
-                (folder / each.removeprefix("{data}/")).mkdir(parents=True, exist_ok=True)
+                (folder / each.removeprefix("{data}/")).mkdir(
+                    parents=True, exist_ok=True, mode=0o700
+                )
         if own:
             options[plugin.name] = replace(settings.options_of(plugin), **own)
     return replace(settings, options=options)

@@ -351,7 +351,7 @@ def export(
     `anchor.json` belongs to `transitions.jsonl`, and is written last: a folder without it is an unfinished export. The
     other files show what the store held when they were written, which may be a little newer.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     lanes = store.lanes.all()
     checkpoints: list[Fields] = []
     if signer is not None and audit is not None:
