@@ -50,6 +50,25 @@ def test_a_unit_stands_beside_its_value_and_an_identifier_last() -> None:
     assert [each.name for each in order_columns(columns, rows)] == ["value", "unit", "id"]
 
 
+@pytest.mark.parametrize(
+    ("value", "text", "hint"),
+    [
+        (5.822222222222222, "5.82222", "5.822222222222222"),
+        (1.2345678901e-7, "1.23457e-07", "1.2345678901e-07"),
+        (1234567.8912345, "1234567.89", "1234567.8912345"),
+        (98.76543, "98.76543", ""),
+        (45, "45", ""),
+        ("12.3400000000000", "12.3400000000000", ""),
+    ],
+)
+def test_a_computed_number_is_short_and_tells_its_digits_on_demand(
+    value: float | str, text: str, hint: str
+) -> None:
+    column = Column("mean", format="number")
+
+    assert (column.text({"mean": value}), column.hint({"mean": value})) == (text, hint)
+
+
 def test_a_line_that_ends_with_a_carriage_return_is_shown_as_a_line(scene: Scene) -> None:
     record_id = report(scene, "lines")
 

@@ -182,6 +182,7 @@ def environment() -> Environment:
         "words": lambda name: str(name).replace("_", " "),
         "shown": value_text,
         "cell": lambda row, column: column.text(row),
+        "hint": lambda row, column: column.hint(row),
         "json": lambda value: msgspec.json.encode(value).decode(),
         "quoted": quote_value,
         "path": lambda text: quote(str(text), safe=""),

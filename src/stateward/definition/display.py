@@ -27,6 +27,7 @@ FLAGS = "flags"  # the key under which an item carries the flags of its record
 COLUMNS_MAX = 24
 # Rows that are looked at to find the columns of items that declare none.
 ROWS_LOOKED_AT = 200
+NUMBER_CHARS_READ = 12
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _RIGHT: frozenset[Format] = frozenset({"number", "money", "percent"})
 
@@ -64,7 +65,15 @@ class Column(msgspec.Struct, frozen=True):
                 return ", ".join(map(str, value))
             case _, dict() | list():
                 return msgspec.json.encode(value).decode()
+            case _, float():
+                return short_number(value)
         return str(value)
+
+    def hint(self, item: Mapping[str, Json]) -> str:
+        """What is told of a value on demand: all of a code, which may be cut, and all digits of a number."""
+        whole, text = str(self.value(item)), self.text(item)
+        is_short = self.format == "code" or (text != whole and isinstance(self.value(item), float))
+        return whole if is_short and text else ""
 
     def value(self, item: Mapping[str, Json]) -> Json:
         """The value of an item in this column; None where it has none."""
@@ -206,6 +215,14 @@ def _format(name: str, rows: Sequence[Mapping[str, Json]]) -> Format:
         return "flag"
     is_number = all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
     return "number" if values and is_number else "text"
+
+
+def short_number(value: float) -> str:
+    """A number to read: a mean of thirds fills a column with digits that say nothing. Written numbers keep theirs."""
+    written = str(value)
+    if len(written) <= NUMBER_CHARS_READ:
+        return written
+    return str(float(f"{value:.6g}")) if abs(value) < 10_000 else str(round(value, 2))
 
 
 def cell_text(value: Json) -> str:
