@@ -16,6 +16,7 @@ from stateward.pipelines.contracts.candidates import money, quantities
 from stateward.pipelines.contracts.due_dates import uneven_due_dates
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.offline.arithmetic import is_net_of
+from stateward.pipelines.contracts.offline.choice import SETTLED
 from stateward.pipelines.contracts.offline.number_fields import STATED
 from stateward.pipelines.contracts.ordinary import ordinary_flags
 from stateward.pipelines.contracts.periods import convert_period
@@ -203,6 +204,8 @@ def _cap(
             continue
         if STATED in found.why and each.rule.code == OTHER_PERIOD:
             continue  # it was divided, and no other period is named anywhere
+        if SETTLED in found.why and each.rule.is_settled_by_term:
+            continue
         if _is_for(each.rule, field) and _holds(each, found, around, in_document):
             found = lower_confidence(found, each.rule.cap, each.rule.sentence)
     return found

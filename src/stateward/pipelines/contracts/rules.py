@@ -239,6 +239,7 @@ class CapRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     unless_around: list[str] = []
     chars: int = 0  # of the start of the document, for `where: document`; 0 is all
     is_marked: bool = False
+    is_settled_by_term: bool = False  # not of an end that start and printed term give, too
 
     @property
     def all_patterns(self) -> list[str]:

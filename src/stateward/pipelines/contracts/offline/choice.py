@@ -31,6 +31,7 @@ RIVAL_CAP, NOISE_CAP, COMPUTED_CAP, NET_CAP = 74, 74, 70, 72
 RECKONED_CAP, RECKONED_FROM, RECKONED_MIN = 84, 90, 0.85
 OWN_LABEL = 0.6
 RECKONED = "computed from"
+SETTLED = "as the printed term says"  # an end that lies as far from the start
 _WHOLE = re.compile(r"\b(?:month|year)s?\b")
 NOISE_MIN = 0.006
 OTHER_PRICE_MIN, PRICE_SLACK = 0.7, 0.003  # of the chosen price: less is a part of it, or rounded
@@ -335,14 +336,15 @@ def _is_only_term(term: FieldCandidate, terms: list[FieldCandidate]) -> bool:
 def _compare_term(
     order: DateSequenceRule, choices: dict[str, FieldChoice], terms: list[FieldCandidate]
 ) -> None:
-    """Doubt a printed end that is not as far from the start as a printed term says."""
+    """Doubt a printed end that is not as far from the start as a printed term says; settle one that is."""
     start, end = choices.get(order.first), choices.get(order.second)
-    if start is None or end is None or end.why.startswith(RECKONED):
+    own = [each for each in terms if each.score >= OWN_LABEL]
+    if start is None or end is None or not own or end.why.startswith(RECKONED):
         return
-    for term in terms:
+    for term in own:
         last = months_later(date.fromisoformat(start.best.value), round(term.number))
-        apart = abs((date.fromisoformat(end.best.value) - last).days)
-        if term.score >= OWN_LABEL and apart > TERM_DAYS:
+        if abs((date.fromisoformat(end.best.value) - last).days) > TERM_DAYS:
             said = f"the dates do not lie {term.value} apart, as the contract says"
             choices[order.second] = end.capped(COMPUTED_CAP, said)
             return
+    choices[order.second] = end._replace(why=f"{end.why}, {SETTLED}")

@@ -27,6 +27,7 @@ HEADERS_MAX = 12
 OLD_AROUND_CHARS = 40
 UNIT_CHARS = 12
 FROM_CHARS = 24
+NOTICE_CHARS = 40
 FROM_TO, TWO_DATES, BY_TERM = 0.86, 0.45, 0.9
 
 RIVAL, EVEN, AMONG = 0.3, 0.72, 0.65
@@ -105,6 +106,15 @@ _FROM = re.compile(
     re.IGNORECASE,
 )
 _UNTIL = re.compile(r"\b(?:bis|until|till|to|through)\s*(?:zum\s|the\s)?$", re.IGNORECASE)
+_NOTICE_LEAD = re.compile(
+    r"\b(?:(?:kündigungs)?frist(?:\s+von)?(?:\s+mindestens)?|notice(?:\s+period)?(?:\s+of)?(?:\s+at\s+least)?)\s*\Z",
+    re.IGNORECASE,
+)
+_NOTICE_BEHIND = re.compile(
+    r"['’]?[ ]+(?:(?:prior|written|advance)[ ]+){0,2}(?:notice|frist|kündigungsfrist)\b"
+    r"|\s+(?:zum|vor)\s+(?:dem\s+)?(?:ablauf|(?:vertrags|laufzeit)?ende)\b|\s+(?:to|before)\s+(?:the\s+)?(?:end|expiry)\b",
+    re.IGNORECASE,
+)
 _EDGE = re.compile(r"[\n\t|;(]|[:.,]\s")
 _CENT = re.compile(r"\b(?:ct|cents?|pence|p)\b\s*(?:/|je|pro|per|$|\)|\])", re.IGNORECASE)
 _CURRENCY = re.compile(r"€|\bEUR\b|\bEuro\b|£|\bGBP\b", re.IGNORECASE)
@@ -221,7 +231,9 @@ def terms(
     found: list[FieldCandidate] = []
     for each in linked:
         best = next((link for link in each.links if link.meaning.what == name), None)
-        if each.candidate.kind == "duration" and best and best is each.links[0]:
+        if each.candidate.kind != "duration" or _is_notice(each, reading):
+            continue
+        if best and best is each.links[0]:
             found.append(
                 _field_candidate(
                     name,
@@ -231,6 +243,13 @@ def terms(
                 )
             )
     return found
+
+
+def _is_notice(each: LinkedValue, reading: ContractReading) -> bool:
+    """Whether a period is that of a notice, though its sentence names the term: `Frist von 3 Monaten zum Ablauf`."""
+    text, candidate = reading.pages[each.page].text, each.candidate
+    lead = text[max(0, candidate.start - NOTICE_CHARS) : candidate.start]
+    return bool(_NOTICE_LEAD.search(lead) or _NOTICE_BEHIND.match(text, candidate.end))
 
 
 def _candidate(
