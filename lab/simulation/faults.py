@@ -6,6 +6,7 @@ thing that is done is also told to the witness, so that the checker knows which 
 
 import random
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -85,7 +86,7 @@ def _kill_again(world: World) -> bool:
         for process in deciding:
             world.act(process, "recovers", process.recover)
             if process.is_running:
-                world.act(process, "hands out", process.coordinator.dispatch)
+                world.act(process, "hands out", partial(process.coordinator.turn, has_events=False))
     return True
 
 

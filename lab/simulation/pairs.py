@@ -7,6 +7,7 @@ its first worker is lost, and its event arrives twice and in bad company.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -193,7 +194,11 @@ class Lead:
             world.ask(self._record_id, hop.cause, version=version, is_passed_on=False)
 
     def _hand_out(self) -> None:
-        self._act(self._coordinator, "hands out", self._coordinator.coordinator.dispatch)
+        self._act(
+            self._coordinator,
+            "hands out",
+            partial(self._coordinator.coordinator.turn, has_events=False),
+        )
 
     def _work(self) -> None:
         is_hard = self._is_hard and self._is_last

@@ -6,6 +6,7 @@ whatever is due until nothing moves. The checker then reads the export.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -381,7 +382,7 @@ class Life:
             world.act(process, "recovers", process.recover)
         else:
             process.listen_no_more()
-            world.act(process, "hands out", process.coordinator.dispatch)
+            world.act(process, "hands out", partial(process.coordinator.turn, has_events=False))
 
     def _looked(self, process: Process, done: object) -> None:
         if process.is_coordinator and done is not None:

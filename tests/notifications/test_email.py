@@ -55,7 +55,7 @@ def failed(
     submission = Submission(machine="upload", actor="person:ann", **how)
     opened = app.coordinator.submit([submission] * count)
     app.bus.heartbeat(HELPER)
-    app.coordinator.dispatch()
+    app.coordinator.turn()
     app.bus.remove_worker(HELPER.id)
     ids = [each.record.id for each in opened]
     events = [

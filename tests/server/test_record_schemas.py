@@ -22,7 +22,7 @@ def test_uploads_of_every_kind_are_as_the_schema_says(api: ApiClient) -> None:
     queued = api.sent(priority="9", priority_reason="premium_user")
     shown = [api.get(f"/uploads/{queued}").json()]
     api.app.bus.heartbeat(HELPER)
-    api.app.coordinator.dispatch()
+    api.app.coordinator.turn()
     api.app.bus.remove_worker(HELPER.id)
     shown.append(api.get(f"/uploads/{queued}").json())
     api.sent(b"date;amount;text\nno date;no amount;x\n", name="broken.csv")

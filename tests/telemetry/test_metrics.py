@@ -129,12 +129,12 @@ def test_retries_timeouts_and_errors_are_counted(make_app: Maker) -> None:
     (record_id,) = opened(app)
     for version in (1, 4):
         announce(app)
-        app.coordinator.dispatch()
+        app.coordinator.turn()
         app.bus.remove_worker("helper")
         fail(app, record_id, version, "TIMEOUT")
         at[0] += 3600 * SECOND
         app.scheduler.tick()
-        app.coordinator.handle_reported()
+        app.coordinator.turn()
 
     families = scraped(app)
 

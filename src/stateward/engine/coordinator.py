@@ -1,4 +1,4 @@
-"""The only writer of status: `submit`, `handle`, `dispatch`.
+"""The only writer of status: `submit`, `handle`, `turn`.
 
 The coordinator loads records, lets the pure core decide, and commits the result: record, transition, effects and the
 work that follows in one transaction, hundreds of records at a time. Any number of coordinators may run side by
@@ -400,7 +400,7 @@ class Coordinator:
                 [change.record for change in done],
             )
 
-    # Verb 3: dispatch, and all verbs in one transaction
+    # Verb 3: turn, which handles what was reported and dispatches what waits, in one transaction
 
     def turn(
         self,
@@ -421,8 +421,7 @@ class Coordinator:
             lambda: self._turn(
                 told,
                 locked=locked,
-                is_taking=has_events,
-                is_handing_out=True,
+                has_events=has_events,
                 has_waiting=has_waiting or self.dispatcher.has_waiting,
             )
         )
@@ -445,19 +444,19 @@ class Coordinator:
         return Locked(records, epoch=epoch, paused=paused)
 
     def handle_reported(self) -> int:
-        """Handle a batch of the inbox and delete it in the same transaction; how many events there were."""
-        return self._patiently(lambda: self._turn((), is_taking=True, is_handing_out=False))
+        """Handle a batch of the inbox and delete it in the same transaction; how many events there were.
 
-    def dispatch(self) -> int:
-        """Dispatch waiting records to workers with free slots, by rank; how many were dispatched."""
-        return self._patiently(lambda: self._turn((), is_taking=False, is_handing_out=True))
+        The half of a turn that decides. The simulation takes it alone, so that a process can die between the two halves
+        and a record can be led through its states one by one.
+        """
+        return self._patiently(lambda: self._turn((), has_events=True, is_dispatching=False))
 
     def _turn(
         self,
         told: Sequence[Event],
         *,
-        is_taking: bool,
-        is_handing_out: bool,
+        has_events: bool,
+        is_dispatching: bool = True,
         locked: Locked | None = None,
         has_waiting: bool = True,
     ) -> int:
@@ -468,7 +467,7 @@ class Coordinator:
         self.sent, self.has_more = (), True
         self._untold, batch.is_turn = (), True
         with self._store.transaction():
-            reported = self._bus.next_events(limit=self._config.batch_max) if is_taking else []
+            reported = self._bus.next_events(limit=self._config.batch_max) if has_events else []
             # The worker's results come first: a completion wins over the timeout that is due in the same turn.
             events = [*told, *(each.event for each in reported if each.event is not None)]
             if reported:
@@ -477,9 +476,9 @@ class Coordinator:
             if events:
                 batch.own = frozenset(map(id, told))
                 self._take(events, batch)
-            if is_handing_out and not has_waiting:
+            if is_dispatching and not has_waiting:
                 self.dispatcher.dispatch_here(batch)
-            if is_handing_out and (has_waiting or batch.arrived()):
+            if is_dispatching and (has_waiting or batch.arrived()):
                 self.dispatcher.dispatch_all(batch)
                 if batch.arrived():
                     self.dispatcher.has_waiting = True
