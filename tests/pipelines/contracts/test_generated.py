@@ -99,7 +99,11 @@ def test_the_command_writes_a_folder(tmp_path: Path) -> None:
 
 
 def test_noise_spoils_words_and_keeps_what_figures_mean() -> None:
-    text = noisy(random.Random(1), "Vertragsbeginn am 01.10.2021 für 101,10 Euro " * 20, share=0.5)
+    text = "Vertragsbeginn am 01.10.2021 für 101,10 Euro " * 20
 
-    assert text != "Vertragsbeginn am 01.10.2021 für 101,10 Euro " * 20
-    assert "O" in text or "l" in text
+    spoilt = noisy(random.Random(1), text, share=0.5)
+
+    meant = spoilt.translate(str.maketrans("Ol", "01")).split()
+    assert meant.count("01.10.2021") == meant.count("101,10") == 20
+    assert spoilt.split().count("01.10.2021") < 20
+    assert spoilt.split().count("Vertragsbeginn") < 20

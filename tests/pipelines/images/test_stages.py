@@ -152,7 +152,7 @@ def test_transparency_is_kept_as_png_and_laid_on_the_background_as_jpeg() -> Non
     )
 
     assert kept.mode == "RGBA"
-    assert kept.getpixel((55, 30)) == (0, 0, 0, 0) or kept.getpixel((55, 30))[3] == 0  # type: ignore[index]
+    assert kept.getpixel((55, 30))[3] == 0  # type: ignore[index]
     assert is_like(flat, (0.9, 0.5), (0, 255, 0))
     assert is_like(flat, (0.1, 0.5), RED)
     assert small(saved(palette, "GIF")).mode == "RGBA"
@@ -207,7 +207,7 @@ def test_a_large_photo_is_decoded_small_and_its_true_size_is_told() -> None:
     outcome, files = run(data)
 
     assert outcome.about["width"] == 1600
-    assert outcome.about["shown"] == (1600, 1200) or outcome.about["shown"] == [1600, 1200]
+    assert outcome.about["shown"] == (1600, 1200)
     assert is_like(opened(files["small.jpg"]), (0.1, 0.1), RED)
 
 
