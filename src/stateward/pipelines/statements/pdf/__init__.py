@@ -51,7 +51,9 @@ from stateward.pipelines.statements.pdf.completeness import (
     RAW_CHARS_MAX,
     column_sums,
     is_accounted,
+    is_boxed,
     is_smudged,
+    is_sum_line,
     is_total_line,
     left_lines,
     looks_like_row,
@@ -74,13 +76,12 @@ from stateward.pipelines.statements.pdf.printed_days import (
 from stateward.pipelines.statements.pdf.rows import (
     DraftRow,
     RowBuilder,
-    direction_of,
     missing_dates,
     opening_of,
-    title_text,
 )
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.tables import PdfTable, has_heading, tables_of
+from stateward.pipelines.statements.pdf.titles import direction_of, title_text
 from stateward.pipelines.statements.pdf.tokens import (
     StatementLine,
     has_decimals,
@@ -376,7 +377,9 @@ class _Assembler:
         has_amounts = table.heading.has(vocab.AMOUNT_ROLES)
         if has_amounts and table.heading.has({vocab.BALANCE}):
             return False
-        titles = (title_text(line.text) for line in below_account(context))
+        # A line that begins like a total and has an amount ends what is above it.
+        above = (line for line in below_account(context) if not is_sum_line(line))
+        titles = (title_text(line.text) for line in above)
         title = next((title for title in titles if vocab.NOT_BOOKED.find(title)), "")
         if not title and has_amounts:
             return False
@@ -655,13 +658,14 @@ class _Assembler:
             )
         left = left_lines(tables, self._known_lines())
         unread = {(line.page, line.number) for line in left}
+        above = {(line.page, line.number + 1): line for line in self._lines}
         count = 0
         for line in free:
             at = (line.page, line.number)
             is_row = at in unread or looks_like_row(line)
             if not line.number or at in self._skipped or at in facts or not is_row:
                 continue
-            if is_total_line(line, self._sums):
+            if is_total_line(line, self._sums) or is_boxed(line, above.get(at)):
                 continue
             count += 1
             if count <= UNREAD_SHOWN_MAX:

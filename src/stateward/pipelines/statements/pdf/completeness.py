@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 
 from stateward.pipelines.kit import money
+from stateward.pipelines.kit.pdf.lines import cells_of
 from stateward.pipelines.statements.booking import annulled_phrase
 from stateward.pipelines.statements.direction import count_votes, evidence_of
 from stateward.pipelines.statements.model import RowPlace, StatementProblem
@@ -23,6 +24,7 @@ from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, h
 Place = tuple[int, int]
 RAW_CHARS_MAX = 200
 _RATE = re.compile(r"[0-9]{1,4}[.,][0-9]{4,6}")
+BOX_REACH = 4.0  # points between the edges of a label and of the figure below it
 ROW_WORDS_MAX = 30  # a line with more words is prose
 _SMUDGED = re.compile(
     r"[-+(]?(?=[^#?*\ufffd]*[#?*\ufffd])[0-9#?*\ufffd]+(?:[.,'][0-9#?*\ufffd]+)*[.,][0-9#?*\ufffd]{2}\)?"
@@ -141,6 +143,26 @@ def column_sums(tried: TriedReading) -> set[Decimal]:
             if len(values) > 1:
                 found.add(abs(sum(values, Decimal(0))))
     return found
+
+
+def is_sum_line(line: StatementLine) -> bool:
+    """Whether a line begins with a word for a sum, and has an amount."""
+    has_sum = any(has_decimals(token.text) for token in line.money)
+    return has_sum and bool(vocab.SUMS.prefix(vocab.simplify(line.text)))
+
+
+def is_boxed(line: StatementLine, above: StatementLine | None) -> bool:
+    """Whether a line has nothing but dates and amounts, each below a label: a summary in boxes, and no row."""
+    tokens = sorted([*line.dates, *line.money], key=lambda token: token.start)
+    ends = [0, *(token.end for token in tokens)]
+    if [*(token.start for token in tokens), len(line.words)] != ends or above is None:
+        return False
+    labels = cells_of(above)
+    return len(labels) == len(tokens) and all(
+        not any(map(str.isdigit, label.text))
+        and (abs(token.x0 - label.x0) <= BOX_REACH or abs(token.x1 - label.x1) <= BOX_REACH)
+        for label, token in zip(labels, tokens, strict=True)
+    )
 
 
 def is_total_line(line: StatementLine, sums: Set[Decimal]) -> bool:

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
-from stateward.pipelines.statements.pdf.rows import direction_of, title_text
 from stateward.pipelines.statements.pdf.tables import PdfTable
+from stateward.pipelines.statements.pdf.titles import direction_of, title_text
 from stateward.pipelines.statements.pdf.tokens import StatementLine
 
 TITLE_REACH = 6.0  # points: how far left of its first column a title may begin

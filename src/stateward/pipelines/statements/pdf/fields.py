@@ -210,6 +210,8 @@ def _put_text(heading: TableHeading, parsed: ParsedLine, words: list[tuple[int, 
             if is_beside_money(word.text):
                 continue
             role = vocab.TEXT
+        elif role == vocab.CURRENCY and not word.text.isalpha() and not is_beside_money(word.text):
+            role = vocab.TEXT  # a figure is no currency
         last_role, last_x1 = role, word.x1
         if role == vocab.MARK:
             parsed.mark = word.text

@@ -23,13 +23,13 @@ from stateward.pipelines.statements.pdf.fields import (
     text_start,
 )
 from stateward.pipelines.statements.pdf.row_layout import CLOSER, RowLayout
+from stateward.pipelines.statements.pdf.titles import direction_of, title_text
 from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals, is_date
 
 CONTINUED_GAP_MAX = 2.0  # of the line height: text further below does not belong to the row
 DISTANT_LINES_MAX = 4  # between the first line of a row and its amount
 LINES_PER_ROW_MAX = 40
 TEXT_CHARS_MAX = 200  # of a line that is reported
-TITLE_WORDS_MAX = 7
 DAY_DIGITS_MAX = 8
 SAME_START = 1.0  # points between the starts of two lines of one cell
 FIGURES_MAX = 2  # of a row: its amount and its balance
@@ -49,11 +49,11 @@ COUNTED = frozenset(
 _LEADING_NUMBERS = re.compile(r"^(?:[0-9]+ )+")
 _SIGNED = re.compile(r"[-+(]|[A-Za-z]$")
 _DUE = re.compile(r"minim|mindest|asgari|\bdue\b|最低")
-_NOISE = re.compile(r"[\W\d_]+")
 
 
 MARKS_BELOW = ("CR", "DR")  # below an amount; other marks are also words
 MARK_REACH = 30.0  # points from the right edge of the row
+UNBOOKED = "a title above it says that it is not booked"
 DATED = "dated"  # a balance that may be opening or closing: only its date is printed
 
 
@@ -117,6 +117,7 @@ class RowBuilder:
         self._group = 0
         self._second_lines = 0  # how many rows of the table had a second line, with another date
         self._heading_lines = 0  # lines of names below the heading, from the column of dates on
+        self._is_unbooked = False  # a title between the rows says that those below it do not count
         self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
         self.group_totals: dict[tuple[int, int], list[str]] = {}  # by section and group
         # By section: the places and texts of dated lines without an amount.
@@ -143,6 +144,7 @@ class RowBuilder:
         self._direction = direction
         self._group += 1
         self._second_lines = self._heading_lines = 0
+        self._is_unbooked = False
         self._is_running = True
 
     def add(
@@ -281,12 +283,14 @@ class RowBuilder:
             starts_right = 0 < len(opened.lines) <= self._heading_lines
         if title := self._title(heading, one, after):
             self._close()
-            self._direction = title
+            self._direction, self._is_unbooked = title, False
             self._group += 1
             self.context.append(one.line)
             return
-        if not starts_right or vocab.NOT_BOOKED.matches(title_text(one.line.text)):
+        is_unbooked = vocab.NOT_BOOKED.matches(title_text(one.line.text))
+        if not starts_right or is_unbooked:
             self._end_row(one.line)
+            self._is_unbooked |= is_unbooked
             return
         belongs_below = _belongs_to_next(opened, one, after, self._lead)
         if is_last and (self._open is None or self._open.is_complete) and self._date:
@@ -304,6 +308,8 @@ class RowBuilder:
 
     def _end_row(self, line: StatementLine) -> None:
         """A line that belongs to no row: the table has ended, or is interrupted."""
+        last = self._open or self._last
+        self._is_unbooked &= last is None or last.doubt != UNBOOKED
         self._close()
         self._last = None
         self._is_running = False
@@ -351,6 +357,7 @@ class RowBuilder:
             x_text=one.x_text,
             last_base=line.base,
             last_page=line.page,
+            doubt=UNBOOKED if self._is_unbooked else "",
         )
         self._fill(self._open, one)
         others = (cell.text for cell in cells_of(line) if cell.text != one.value_date)
@@ -455,7 +462,7 @@ class RowBuilder:
         text = _LEADING_NUMBERS.sub("", vocab.simplify(one.text))
         kind, phrase = _balance_label(text)
         if not phrase:
-            return self._is_dated_balance(one, text)
+            return self._is_bare_balance(one) or self._is_dated_balance(one, text)
         is_label = _is_label(text, phrase)
         if one.has_amount and one.fills_row and self._date and not is_label:
             return False
@@ -528,6 +535,20 @@ class RowBuilder:
             self._open.doubt = "it looks like a balance"
             self.sections[-1].append(self._open)
         self._open, self.context = None, context
+
+    def _is_bare_balance(self, one: ParsedLine) -> bool:
+        """Whether a line is `Balance   1,234.56` in no column: the balance after the row above, which it becomes."""
+        row, line = self._open, one.line
+        sums = [token for token in line.money if has_decimals(token.text)]
+        if row is None or not row.is_complete or one.date or one.money or len(sums) != 1:
+            return False
+        label = " ".join(word.text for word in line.words[: sums[0].start])
+        is_named = vocab.is_exact_heading(label) and vocab.heading_role(label) == vocab.BALANCE
+        if not is_named or sums[0].end != len(line.words) or vocab.BALANCE in row.money:
+            return False
+        row.money[vocab.BALANCE] = sums[0].text
+        self.day_balances.add((line.page, line.number))
+        return True
 
     def _is_dated_balance(self, one: ParsedLine, text: str) -> bool:
         """Whether a line is `Balance on 28.02.2025   1,234.56`."""
@@ -649,33 +670,6 @@ def missing_dates(drafts: Sequence[DraftRow]) -> list[DraftRow]:
         for one, other in pairwise(drafts)
     )
     return [entry for entry in drafts if entry.has_other_date or (repeats and not entry.is_dated)]
-
-
-def direction_of(*titles: str) -> str:
-    """CREDIT or DEBIT by the first title that says so; "" if none does."""
-    for title in titles:
-        text = title_text(title)
-        for role, phrases in vocab.TITLES.items():
-            if text and phrases.matches(text):
-                return role
-        if role := _by_words(text):
-            return role
-    return ""
-
-
-def _by_words(title: str) -> str:
-    """The direction of a title by its words, if those of one side alone are in it: `Other Deductions`."""
-    words = set(title.split())
-    if len(words) > TITLE_WORDS_MAX or vocab.ACCOUNTS.find(title):
-        return ""
-    found = [role for role, known in vocab.TITLE_WORDS.items() if words & known]
-    return found[0] if len(found) == 1 else ""
-
-
-def title_text(text: str) -> str:
-    """A text as a title: without figures, "continued" and punctuation."""
-    words = vocab.simplify(_NOISE.sub(" ", text)).split()
-    return " ".join(word for word in words if not vocab.CONTINUED.matches(word))
 
 
 def _belongs_to_next(

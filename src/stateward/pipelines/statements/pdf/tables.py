@@ -157,8 +157,8 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
         lines = [line for table in group for line in table.lines]
         _join_days(heading, lines)
         _spell_out_days(heading, lines)
-        heading.has_day_lines = vocab.DATE not in heading.roles and any(map(labelled_day, lines))
         measure_columns(heading, lines)
+        _take_day_lines(heading, lines)
         if heading.has(vocab.DATE_ROLES) and (days := unnamed_dates(heading, lines)):
             named = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
             heading.has_open_dates = any(
@@ -193,6 +193,24 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
         row_layout = row_layout_of(everything)
         for table in group:
             table.row_layout = row_layout
+
+
+def _take_day_lines(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
+    """Whether days stand on lines of their own. If those are called days of booking, other days are none."""
+    days = [column for column in heading.columns if column.role == vocab.DATE]
+    if any(vocab.is_booking_date(column.text) for column in days):
+        return
+    heading.has_day_lines = any(
+        labelled_day(line) and (not days or vocab.is_booking_date(_label_before_day(line)))
+        for line in lines
+    )
+    if heading.has_day_lines:
+        for column in days:
+            column.role = vocab.VALUE_DATE
+
+
+def _label_before_day(line: StatementLine) -> str:
+    return " ".join(word.text for word in line.words[: line.dates[0].start])
 
 
 def _are_days_alike(heading: TableHeading) -> bool:

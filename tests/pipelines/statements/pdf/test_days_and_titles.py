@@ -1,0 +1,123 @@
+"""Days and balances on lines of their own, titles between rows, and summaries in boxes."""
+
+from pathlib import Path
+
+from lab.documents.statements import Paper
+from lab.documents.statements.paper import A4
+from tests.pipelines.statements.pdf.judging import write
+from tests.pipelines.statements.reading import Read, read_bytes
+
+Line = list[tuple[float, str]]
+
+
+def read(folder: Path, lines: list[Line]) -> Read:
+    paper = Paper(A4)
+    paper.page()
+    for at, texts in enumerate(lines):
+        write(paper, 60 + at * 11, texts)
+    return read_bytes(folder, paper.pdf())
+
+
+def test_a_line_that_names_the_day_of_booking_goes_before_the_days_in_the_rows(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "TILIOTE 2/2026"), (300, "Kausi 01.02.2026 - 28.02.2026")],
+            [(40, "ARKISTOINTITUNNUS"), (170, "MAKSUPVM"), (230, "SAAJA"), (-555, "MÄÄRÄ")],
+            [(230, "ALKUSALDO 01.02.2026"), (-555, "1.120,66+")],
+            [(40, "KIRJAUSPÄIVÄ 02.02.26")],
+            [(40, "4055 0118"), (170, "31.01."), (230, "K-KAUPPA"), (-555, "57,83-")],
+            [(230, "SALDO"), (-440, "1.062,83+")],
+            [(40, "KIRJAUSPÄIVÄ 06.02.26")],
+            [(40, "4055 0266"), (170, "04.02."), (230, "ABC KARJAA"), (-555, "71,05-")],
+            [(230, "SALDO"), (-440, "991,78+")],
+            [(230, "LOPPUSALDO 28.02.2026"), (-555, "991,78+")],
+        ],
+    )
+
+    assert found.dates == ["2026-02-02", "2026-02-06"]
+    assert [row["value_date"] for row in found.canonicals] == ["2026-01-31", "2026-02-04"]
+    assert [row["description"] for row in found.canonicals] == ["K-KAUPPA", "ABC KARJAA"]
+    assert [row["balance"] for row in found.canonicals] == ["1062.83", "991.78"]
+    assert found.flags == []
+
+
+def test_balances_of_days_below_a_title_within_a_table_are_no_rows(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "STATEMENT PERIOD 12-18-25 THRU 01-20-26")],
+            [(60, "BALANCE LAST STATEMENT"), (-380, "3,000.00")],
+            [(60, "BALANCE THIS STATEMENT"), (-380, "2,800.00")],
+            [(40, "- - - OTHER WITHDRAWALS/DEBITS - - -")],
+            [(40, "DATE"), (-180, "AMOUNT"), (200, "DESCRIPTION")],
+            [(40, "12-22"), (-180, "150.00"), (200, "ENERGY WEB PMT")],
+            [(40, "01-05"), (-180, "50.00"), (200, "WATER AUTOPAY")],
+            [(40, "- - - DAILY BALANCE - - -")],
+            [(40, "12-22"), (-180, "2,850.00"), (220, "01-05"), (-380, "2,800.00")],
+        ],
+    )
+
+    assert found.amounts == ["-150.00", "-50.00"]
+    assert found.flags == []
+
+
+def test_rows_below_a_title_of_what_is_pending_count_only_if_a_sum_wants_them(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "Activity 11/01/2025 - 11/13/2025")],
+            [(40, "Date"), (130, "Description"), (-450, "Amount")],
+            [(40, "Pending")],
+            [(40, "11/13/2025"), (130, "FUEL STATION"), (-450, "-125.00")],
+            [(40, "Posted transactions")],
+            [(40, "11/10/2025"), (130, "SALARY OF NOVEMBER"), (-450, "2,244.09")],
+            [(40, "11/07/2025"), (130, "ELECTRIC BILL"), (-450, "-163.48")],
+        ],
+    )
+
+    assert found.amounts == ["2244.09", "-163.48"]
+    assert "ROWS_UNPROVEN" in found.flags
+
+
+def test_a_total_above_a_table_is_not_its_title(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "May 1, 2026 - May 31, 2026")],
+            [(200, "OPENING BALANCE"), (320, "CLOSING BALANCE")],
+            [(40, "Cash account"), (-280, "$1,284.50"), (-400, "$667.90")],
+            [(40, "Total Priced Portfolio"), (-280, "18,422.70"), (-400, "19,007.12")],
+            [(40, "DATE"), (130, "DESCRIPTION"), (-450, "DEBIT"), (-550, "CREDIT")],
+            [(40, "05/06/26"), (130, "BOUGHT EQUITY ETF"), (-450, "$1,116.60")],
+            [(40, "05/11/26"), (130, "ACH DEPOSIT"), (-550, "$500.00")],
+        ],
+    )
+
+    assert found.amounts == ["-1116.60", "500.00"]
+    assert found.flags == []
+
+
+def test_figures_below_labels_are_a_summary_and_amounts_abroad_no_currency(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "Fatura do Cartão de Crédito")],
+            [(40, "Vencimento"), (200, "Limite total"), (360, "Total da fatura")],
+            [(40, "12/02/2026"), (200, "R$ 9.000,00"), (360, "R$ 322,05")],
+            [(40, "Saldo da fatura anterior"), (-450, "R$ 100,00")],
+            [(40, "Saldo desta fatura"), (-450, "R$ 322,05")],
+            [(40, "Data"), (95, "Descrição"), (350, "Moeda estrangeira"), (-555, "Valor (R$)")],
+            [(40, "10/jan"), (95, "Pagamento recebido"), (-555, "-100,00")],
+            [(40, "12/jan"), (95, "POSTO"), (-555, "210,00")],
+            [(40, "15/jan"), (95, "STEAM"), (350, "US$ 20,19 cotação 5,55"), (-555, "112,05")],
+        ],
+    )
+
+    assert {row.get("currency", "") for row in found.canonicals} <= {"", "BRL"}
+    assert found.amounts == ["100.00", "-210.00", "-112.05"]
+    assert found.flags == []
