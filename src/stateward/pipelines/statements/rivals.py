@@ -44,7 +44,7 @@ _OF_CASH = re.compile(
 _OF_BANK = re.compile(
     r"fee\b|fees\b|charge|interest|entgelt|gebuhr|zins|spesen|abschluss|steuer|\bfrais|agios|interet|cotisation|comisi"
     r"|interes|impuesto|commission|canone|bollo|imposta|competenze|kosten|rente|avgift|ranta|gebyr|rente|oplat|prowizj"
-    r"|odsetk|podat|poplat|urok|kamat|\bdij|juros|tarifa|imposto|iof\b|tax\b|комисси|процент|手数料|利息"
+    r"|^int\b|odsetk|podat|poplat|urok|kamat|\bdij|juros|tarifa|imposto|iof\b|tax\b|комисси|процент|手数料|利息"
 )
 
 
@@ -144,7 +144,7 @@ def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms
 
 def _has_no_other_side(layout: ColumnLayout, cells: Cells) -> bool:
     """Whether the text of a row names what a bank books itself, or cash."""
-    places = (layout.description, *layout.texts, *layout.kinds)
+    places = (layout.description, *layout.texts, *layout.kinds, layout.reference)
     texts = [headings.simplify(cells[i]) for i in places if i >= 0]
     return any(_OF_BANK.search(text) or _OF_CASH.search(text) for text in texts)
 

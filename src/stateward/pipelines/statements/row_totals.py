@@ -40,6 +40,23 @@ class RowTotals(NamedTuple):
     proven: frozenset[int] = frozenset()
     doubted: frozenset[int] = frozenset()
     wrong: frozenset[int] = frozenset()  # called the total below all rows, and not their sum
+    sums: frozenset[Decimal] = (
+        frozenset()
+    )  # of debits and of credits, and the balances at both ends
+    decimal: str = "."
+
+    def is_summary(self, above: Cells, cells: Cells) -> bool:
+        """Whether a row below other headings than those of the table is a balance, or repeats sums of the table."""
+        names = [cell for cell in above if cell.strip()]
+        known = {headings.role_of(name) for name in names} - {""}
+        if len(above) != len(cells) or len(known) < 2 or any(map(str.isdigit, "".join(names))):
+            return False
+        texts = [cell for cell in cells if any(map(str.isalpha, cell))]
+        if texts:
+            return headings.role_of(texts[0].split()[0]) == "balance"
+        printed = [cell for cell in cells if money.is_amount(cell) and not cell.strip().isdigit()]
+        values = [money.amount(cell, self.decimal) for cell in printed if not dates.is_date(cell)]
+        return bool(values) and all(abs(v) in self.sums for v in values if v is not None)
 
 
 def row_fact(layout: ColumnLayout, cells: Cells) -> str:
@@ -83,7 +100,16 @@ def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerm
         r.line for r in below if r.value in sums and (r.fact or abs(r.value or ZERO) in several)
     }
     wrong = {row.line for row in below if row.fact == "total"} - proven
-    return RowTotals(frozenset(proven | balances), frozenset(doubted), frozenset(wrong))
+    printed = [cells[layout.balance] for _, cells in body if len(cells) == layout.width]
+    ends = [money.amount(text, terms.decimal) for text in printed if layout.balance >= 0]
+    known = [out, into, *(value for value in (*ends[:1], *ends[-1:]) if value is not None)]
+    return RowTotals(
+        frozenset(proven | balances),
+        frozenset(doubted),
+        frozenset(wrong),
+        frozenset(abs(Decimal(value)) for value in known),
+        terms.decimal,
+    )
 
 
 def period_ends(

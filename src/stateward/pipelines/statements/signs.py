@@ -38,6 +38,7 @@ MAJORITY = 0.5
 # prices of two lots of shares happen to "add up" as amount and balance.
 UNNAMED_ROWS = 4
 MANY = 6  # rows, before a share of them means something
+CLEARLY_IN = 0.6  # of many amounts beside balances are positive where the balance may be a debt: payments are few
 CLEARLY_OUT = 0.4  # of many amounts may be money in, before their signs need a word that agrees
 BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
 NET_NAMES = frozenset({"net", "net amount", "netto", "net total"})
@@ -439,7 +440,8 @@ def _printed_by_balances(
     debt = "balances grow with positive amounts, which are purchases: the printed balance is a debt"
     if votes.decisive_against and votes.is_refuted:
         return SignRule("flipped", debt, balances="owed")
-    if votes.agree or not _is_owed(body, terms):
+    share = CLEARLY_IN if len(body) >= MANY and not hints.is_card else MAJORITY
+    if votes.agree or not _is_owed(body, terms, share=share):
         if hints.is_card and votes.is_doubted:
             problem = f"words of {votes.against} rows contradict their printed sign"
             return SignRule("printed", "amounts and balances carry their sign", problem)

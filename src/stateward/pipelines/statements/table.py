@@ -117,7 +117,7 @@ class StatementTable:
         self._do_dates_differ = False  # of bookings and of the column that stands in for them
         # Whether a date is printed although the row above has the same.
         self._do_days_repeat = False
-        self._odd_above: Sequence[str] = ()  # the last row of another width
+        self._odd_above: Sequence[str] = ()  # the last row that is no booking
         self._borrowed = 0  # rows with the date of the row above
         self._last_texts: frozenset[str] = frozenset()  # what stands in the last column
 
@@ -515,9 +515,13 @@ class StatementTable:
             return None
         if self._is_total_below(line, cells):
             return None
+        above, self._odd_above = self._odd_above, cells
+        if len(cells) != layout.width and self._totals.is_summary(above, cells):
+            self._log_row(f"line {line} is of another table, which sums up: {raw_text(cells)}")
+            return None
         fitted = layout.fit(cells)
         if fitted is None:
-            return self._ragged(layout, line, cells, held)
+            return self._ragged(layout, line, cells, held, above)
         return self._read_fitted(layout, line, [*fitted[0], ""], held, fitted[1])
 
     def _read_fitted(
@@ -673,9 +677,13 @@ class StatementTable:
             self._problem("BALANCE_UNPROVEN", message, line, cells)
 
     def _ragged(
-        self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
+        self,
+        layout: ColumnLayout,
+        line: int,
+        cells: list[str],
+        held: StatementRow | None,
+        above: Sequence[str],
     ) -> StatementRow | None:
-        above, self._odd_above = self._odd_above, cells
         below, _ = facts_below_labels([above, cells]) if len(above) == len(cells) else ({}, set())
         if found := facts_of_row(cells) or below:
             self._add_late_facts(line, cells, found, layout)
