@@ -240,6 +240,7 @@ def test_many_vectors_are_found_by_their_principal_components_first(
 ) -> None:
     monkeypatch.setattr(vector_file, "COARSE_FROM", 60)
     monkeypatch.setattr(vector_file, "COARSE_SIZE", 8)
+    monkeypatch.setattr(vector_file, "COARSE_ROWS", 16)  # so that the last block is filled in part
     chance = np.random.default_rng(3)
     # As texts are: they differ in few directions, and a little in all others.
     made = chance.normal(size=(90, 6)) @ chance.normal(size=(6, 32)) + chance.normal(size=(90, 32))
