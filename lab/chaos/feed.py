@@ -22,7 +22,7 @@ BATCH_MAX = 5  # small, so that many batches are cut in the middle
 TIMEOUT_S = 3.0
 AWAY_S_MAX = 4.0
 KILLS = 3
-REST_S_MAX = 20.0
+REST_S_MAX = 60.0
 Server = Broker | KafkaMock
 
 
@@ -124,10 +124,12 @@ def follow(follower: Follower, rng: Random) -> None:
         follower.save()
 
 
-def caught_up_s(app: App, *, s_max: float) -> float:
+def caught_up_s(app: App) -> float:
     """Wait until all that there is now has been sent; how long that took."""
     end = app.store.log.end()
-    return until(lambda: feed_status(app).sent >= end, s_max=s_max, what="the feed to catch up")
+    return until(
+        lambda: feed_status(app).sent >= end, s_max=REST_S_MAX, what="the feed to catch up"
+    )
 
 
 def unlike_store(follower: Follower, app: App) -> Iterator[str]:

@@ -244,10 +244,12 @@ def _suffer(scene: Scene, fault: Fault) -> Damage:
     if fault.is_single:
         return fault.act(scene)
     scene.submitter.start()
-    time.sleep(BEFORE_S + scene.rng.random())
-    damage = fault.act(scene)
-    time.sleep(AFTER_S)
-    scene.submitter.stop(timeout_s=SUBMIT_S_MAX)
+    try:
+        time.sleep(BEFORE_S + scene.rng.random())
+        damage = fault.act(scene)
+        time.sleep(AFTER_S)
+    finally:  # it must not go on while what it uses is closed
+        scene.submitter.stop(timeout_s=SUBMIT_S_MAX)
     return damage
 
 
@@ -269,6 +271,10 @@ def _judge(outcome: Outcome, scene: Scene, damage: Damage) -> None:
     _measure(outcome, scene.app, damage)
     if outcome.recovery_s is not None and outcome.recovery_s > damage.bound_s:
         found.append(f"recovery took {outcome.recovery_s:.1f} s, {damage.bound_s:g} are allowed")
+    if damage.caught_up_s > damage.bound_s:
+        found.append(
+            f"the feed was behind for {damage.caught_up_s:.1f} s, {damage.bound_s:g} are allowed"
+        )
     del found[VIOLATIONS_MAX:]
 
 
