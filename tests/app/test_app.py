@@ -210,6 +210,16 @@ def test_settings_for_what_is_not_declared_are_refused(make_app: Maker) -> None:
         )
 
 
+def test_a_detected_source_type_is_retried_as_the_settings_say_of_it(make_app: Maker) -> None:
+    rule = "source_types: [{source_type: bank_csv, max_retries: 7}]"
+    app = make_app(f"upload_record: {{retry: {{backoff_seconds: [1], {rule}}}}}\n")
+
+    record = app.submit(b"Date,Text,Amount\n2024-03-01,Baker,-4.20\n", name="a.csv").record
+
+    assert record.labels["source_type"] == "bank_csv"
+    assert app.registry.named("upload").retry_of(record).max_retries == 7
+
+
 @on_postgres_if_long
 def test_a_pipeline_that_cannot_be_loaded_is_refused(make_app: Maker, tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"

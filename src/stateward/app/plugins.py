@@ -91,6 +91,7 @@ class Plugins:
         self._hints: dict[str, dict[str, Hint]] = {}
         self._types: dict[str, dict[str, SourceType]] = {}
         self._detecting: dict[str, list[tuple[str, Plugin]]] = {}
+        self._deciding: dict[str, frozenset[str]] = {}
 
     def __iter__(self) -> Iterator[Plugin]:
         return (each.plugin for each in self.loaded)
@@ -376,17 +377,25 @@ class Plugins:
     def routed_type(self, machine: str, found: Detected | None, *, source_type: str) -> str:
         """The source type to keep with a document.
 
-        It stays what the submitter said, unless that leaves it to the content and the content belongs to runners that
-        only a source type leads to.
+        It stays what the submitter said, unless that leaves it to the content and something depends on what that is.
         """
         if found is None or source_type not in ("", AUTO):
             return source_type
-        has_route = any(key[0] == machine and key[2] == found.source_type for key in self.routes)
-        return found.source_type if has_route else source_type
+        return (
+            found.source_type if found.source_type in self._deciding_types(machine) else source_type
+        )
 
     def is_routed(self, machine: str) -> bool:
-        """Whether the source type of a document decides which runners handle it."""
-        return any(key[0] == machine for key in self.routes)
+        """Whether the source type of a document decides which runners handle it, or how often they try."""
+        return bool(self._deciding_types(machine))
+
+    def _deciding_types(self, machine: str) -> frozenset[str]:
+        """The source types that lead to runners of their own, or that the settings retry otherwise."""
+        if machine not in self._deciding:  # every upload asks
+            routed = {key[2] for key in self.routes if key[0] == machine}
+            retried = self._settings.machine(machine).retry_by_source_type
+            self._deciding[machine] = frozenset({*routed, *retried})
+        return self._deciding[machine]
 
     # Reviews
 

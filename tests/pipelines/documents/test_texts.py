@@ -10,6 +10,7 @@ from stateward.app import App
 from stateward.definition.plugin import Content
 from stateward.pipelines.documents.detection import detect
 from stateward.pipelines.documents.texts import text_lines
+from stateward.pipelines.documents.unread import unread_lines
 
 LETTER = [
     "Dear parents,",
@@ -111,3 +112,58 @@ def test_prose_in_a_file_that_is_called_a_table_is_no_letter(tmp_path: Path) -> 
     named = {name: detect(Content.of(path, name=name)) for name in ("a.csv", "a.sta", "a.txt", "a")}
 
     assert [name for name, found in named.items() if found] == ["a.txt", "a"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["Mar 3   Coffee house   -4.50", "Mar 4   Salary Acme   2,400.00", "Mar 9   Rent   -850.00"],
+        ["Miete: 850 EUR am 3. März", "Gehalt: 2400 EUR am 5. März", "Rewe: 61 EUR am 9. März"],
+        ["Coffee", "3 March 2024", "-£4.50", "Salary", "4 March 2024", "£2,400.00", "Rent", "9 March", "-£850.00"],
+        ["Haemoglobin    152 g/L  (130 - 180)", "Platelet count  244 10*9/L (150 - 450)", "HDL 1.3 mmol/L"],
+        ["Potassium is 5.9 mmol/L which is high", "Sodium is 140 mmol/L which is fine", "Urea is 6.1 mmol/L, fine"],
+        ["HIV test: negative", "Hepatitis B surface antigen: negative", "Hepatitis C antibodies: positive"],
+        ["Whole wheat bread 3.20 EUR", "Rye bread 2.90 EUR", "Croissant 1.40 EUR"],
+        ["Hammer: $12", "Saw: $20", "Drill: $120"],
+        ["Product: Hammer", "SKU: H1", "Price: 12.90", "Product: Saw", "SKU: 2", "Price: 20.00", "Nail", "Price: 9.00"],
+    ],
+)  # fmt: skip
+def test_a_list_of_values_that_is_kept_as_a_text_says_that_nothing_was_read_of_it(
+    rows: list[str],
+) -> None:
+    assert unread_lines(["Here is what you asked for, Ann", *rows, "Kind regards, Bob"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        LETTER,
+        NOTE.splitlines(),
+        ["The repair on 18.03.2026 has cost", "412.30 EUR. Of these we pay 330.00 EUR; by the clause on small repairs",
+         "of your contract only 82.30 EUR are yours to pay now.", "Please pay by 30.04.2026, or call 0341 555 01 12."],
+        ["Monday 8.00 - 18.00", "Tuesday 8.00 - 18.00", "Friday 8.00 - 12.30", "Sunday 10.30 Uhr"],
+        ["200 g flour", "100 g butter", "3 apples", "bake for 40 minutes at 180 degrees"],
+        ["Ann Lee +44 20 1234 5678", "Bob Lee +44 20 1234 5679", "Cy Lee +44 20 1234 5680"],
+        ["Leipzig, 12.03.2024", "Hall, 13.03.2024", "Ulm, 14.03.2024", "1. Budget", "2. Release 2.3 ships on 20 March"],
+    ],
+)  # fmt: skip
+def test_letters_hours_and_addresses_are_no_lists_of_values(lines: list[str]) -> None:
+    assert unread_lines(lines) == []
+
+
+def test_the_record_of_a_kept_list_says_where_it_begins(tmp_path: Path) -> None:
+    text = "\n".join(
+        [
+            "Dear Ann,",
+            "your results",
+            "",
+            *(f"Serum {name} 1.3 mmol/L" for name in ("a", "bb", "cc")),
+        ]
+    )
+    with App.embedded(tmp_path / "data") as app:
+        record = app.submit(text.encode(), machine="documents", name="a.txt").record
+        app.run_until_idle()
+
+        notes = app.records.view(app.record(record.id)).notes
+    assert isinstance(notes, list)
+    assert str(notes[0]).startswith("ROWS_KEPT_AS_TEXT: 3 lines from page 1, line 3 on")

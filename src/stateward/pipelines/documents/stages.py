@@ -21,10 +21,11 @@ from stateward.pipelines.documents.layout import (
 )
 from stateward.pipelines.documents.pdf_pages import pdf_pages
 from stateward.pipelines.documents.pictures import PageImage, picture_pages
-from stateward.pipelines.documents.receipts import PrintedLine, receipt_fields
+from stateward.pipelines.documents.receipts import PrintedLine, Receipt, receipt_fields
 from stateward.pipelines.documents.searchable import SearchablePdf
 from stateward.pipelines.documents.settings import DocumentSettings
 from stateward.pipelines.documents.texts import TEXT_FILE, read_text, text_lines
+from stateward.pipelines.documents.unread import unread_lines
 from stateward.pipelines.kit.documents import Box
 from stateward.pipelines.kit.failures import EMPTY_DOCUMENT
 from stateward.pipelines.kit.files import is_empty, is_pdf
@@ -107,22 +108,45 @@ def index_pages(job: Job) -> Generator[Fields, None, Outcome]:
             "confidence": _middle([int(line["confidence"]) for line in lines]),  # type: ignore[arg-type]
             "where": _where(lines, number),
         }
+    receipt = _receipt(job, settings, pages)
+    for field in receipt.fields if receipt else ():
+        yield {"kind": "field", **msgspec.to_builtins(field)}
+    notes: list[Json] = [*receipt.notes] if receipt else []
+    if receipt is None or not receipt.fields:
+        notes += _unread_rows(pages)
+    # A record shows the notes of the last stage that has any, so that those of the pages are told again.
+    return Outcome(facts={"notes": [*_notes_of_pages(job), *notes]} if notes else {})
+
+
+def _receipt(
+    job: Job, settings: DocumentSettings, pages: Mapping[int, list[Fields]]
+) -> Receipt | None:
+    """What is found of a receipt; None where none is looked for."""
     is_told = job.labels.get("source_type") == RECEIPT or settings.receipts == "always"
     if settings.receipts == "never" and not is_told:
-        return Outcome()
+        return None
     printed = [_printed_line(line) for lines in pages.values() for line in lines if line["words"]]
     if not printed:  # a text has no places by which fields of a receipt could be found
-        return Outcome()
+        return None
     found = receipt_fields(
         printed, languages=settings.languages, date_order=settings.date_order, is_told=is_told
     )
-    for field in found.fields:
-        yield {"kind": "field", **msgspec.to_builtins(field)}
     for sentence in found.decisions:
         job.log(sentence)
-    # A record shows the notes of the last stage that has any, so that those of the pages are told again.
-    notes = [*_notes_of_pages(job), *found.notes] if found.notes else []
-    return Outcome(facts={"notes": notes} if notes else {})
+    return found
+
+
+def _unread_rows(pages: Mapping[int, list[Fields]]) -> list[Json]:
+    """A note if lines look like those of a list that another pipeline would read."""
+    lines = [line for each in pages.values() for line in each if line["source"] == "text"]
+    rows = unread_lines([str(line["text"]) for line in lines])
+    if not rows:
+        return []
+    first = lines[rows[0] - 1]  # by its place: what it says may be about a person
+    return [
+        f"ROWS_KEPT_AS_TEXT: {len(rows)} lines from page {first['page']}, line {first['line']} on look like bookings, "
+        "results or prices; they can be searched, but nothing was read of them: submit the table that they come from"
+    ]
 
 
 def _notes_of_pages(job: Job) -> list[Json]:
