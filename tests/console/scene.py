@@ -94,7 +94,7 @@ class Scene:
         """Send a sample statement."""
         return self.submit((SAMPLES / name).read_bytes(), name=as_name or name)
 
-    def rested(self, record_id: str, *, timeout_s: float = 60.0) -> str:
+    def rested(self, record_id: str, *, timeout_s: float = WAIT_S_MAX) -> str:
         """The status of a record once nothing happens to it any more."""
         return self.app.records.wait(record_id, timeout_s=timeout_s).status
 

@@ -94,6 +94,16 @@ def test_a_record_in_review_opens_with_the_values_in_review(scene: Scene, page: 
     expect(page.locator("#document .mark.on")).to_be_visible()
 
 
+def test_what_people_did_besides_is_told_in_words(scene: Scene) -> None:
+    record_id = scene.submit(contract_pdf("66,90"), name="linked.pdf", machine="contract")
+    assert scene.rested(record_id) == "review_required"
+    scene.app.approver_links.create(
+        record_id, "anna@example.org", actor="person:anonymous@local", is_administrator=True
+    )
+
+    assert "review link created" in web.get(scene.page(f"/records/{record_id}")).text
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1400, 1024, 360])
 def test_no_cell_of_the_results_is_printed_over_another(

@@ -29,6 +29,7 @@ COLUMNS_MAX = 24
 ROWS_LOOKED_AT = 200
 NUMBER_CHARS_READ = 12
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
+_FRACTION = re.compile(r"[+-]?[0-9]+\.[0-9]+(?:e[+-]?[0-9]+)?")
 _RIGHT: frozenset[Format] = frozenset({"number", "money", "percent"})
 
 
@@ -66,14 +67,16 @@ class Column(msgspec.Struct, frozen=True):
             case _, dict() | list():
                 return msgspec.json.encode(value).decode()
             case _, float():
+                return short_number(str(value))
+            case "number", str():
                 return short_number(value)
         return str(value)
 
     def hint(self, item: Mapping[str, Json]) -> str:
         """What is told of a value on demand: all of a code, which may be cut, and all digits of a number."""
-        whole, text = str(self.value(item)), self.text(item)
-        is_short = self.format == "code" or (text != whole and isinstance(self.value(item), float))
-        return whole if is_short and text else ""
+        value, text = self.value(item), self.text(item)
+        is_cut = isinstance(value, float | str) and len(text) < len(str(value))
+        return str(value) if text and (is_cut or self.format == "code") else ""
 
     def value(self, item: Mapping[str, Json]) -> Json:
         """The value of an item in this column; None where it has none."""
@@ -217,11 +220,11 @@ def _format(name: str, rows: Sequence[Mapping[str, Json]]) -> Format:
     return "number" if values and is_number else "text"
 
 
-def short_number(value: float) -> str:
-    """A number to read: a mean of thirds fills a column with digits that say nothing. Written numbers keep theirs."""
-    written = str(value)
-    if len(written) <= NUMBER_CHARS_READ:
+def short_number(written: str) -> str:
+    """A number to read: a mean of thirds fills a column with digits that say nothing. Short ones keep all of theirs."""
+    if len(written) <= NUMBER_CHARS_READ or not _FRACTION.fullmatch(written):
         return written
+    value = float(written)
     return str(float(f"{value:.6g}")) if abs(value) < 10_000 else str(round(value, 2))
 
 
