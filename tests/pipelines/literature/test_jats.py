@@ -141,3 +141,83 @@ def test_both_readings_find_the_whole_name_of_a_group(tmp_path: Path) -> None:
     truth = own_truth(tmp_path / "article.xml")
     assert truth is not None
     assert truth["authors"] == [each.name for each in paper.metadata.authors] == ["The Soup Staff"]
+
+
+def test_an_abstract_that_is_called_one_is_the_abstract(tmp_path: Path) -> None:
+    teaser = '<abstract abstract-type="teaser"><p>Read on!</p></abstract>'
+    named = '<abstract abstract-type="standard"><p>Beetles eat peas.</p></abstract>'
+
+    paper = article(tmp_path, "", teaser + named)
+    assert paper.metadata.abstract == "Beetles eat peas."
+    assert [each.type for each in paper.metadata.other_abstracts] == ["teaser"]
+    unnamed = article(tmp_path, "", f"{named}<abstract><p>Peas.</p></abstract>")
+    assert unnamed.metadata.abstract == "Peas."
+    assert article(tmp_path, "", teaser).metadata.abstract == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "read_as"),
+    [
+        (
+            "<label>1</label><institution-wrap><institution-id>https://ror.org/019</institution-id><institution>"
+            "Entomology</institution><institution>University of Lund</institution></institution-wrap>"
+            "<country>Sweden</country>",
+            "Entomology, University of Lund, Sweden",
+        ),
+        (
+            "<institution-wrap><institution-id>grid.9851.5</institution-id><institution>University of Lund"
+            "</institution></institution-wrap>, Sweden",
+            "University of Lund, Sweden",
+        ),
+        ("<sup>a</sup>University of Lund, Sweden", "University of Lund, Sweden"),
+    ],
+)
+def test_an_affiliation_has_neither_numbers_nor_marks(
+    tmp_path: Path, given: str, read_as: str
+) -> None:
+    contrib = (
+        '<contrib><name><surname>Roe</surname></name><xref ref-type="aff" rid="a1"/></contrib>'
+    )
+    paper = article(
+        tmp_path, "", f'<contrib-group>{contrib}<aff id="a1">{given}</aff></contrib-group>'
+    )
+
+    (author,) = paper.metadata.authors
+    assert author.affiliations == (read_as,)
+
+
+def test_an_author_with_several_spellings_has_the_first(tmp_path: Path) -> None:
+    spelt = "<string-name><given-names>{}</given-names><surname>{}</surname></string-name>"
+    both = spelt.format("Yu", "Fang") + spelt.format("瑜", "方")
+    contrib = f"<contrib><name-alternatives>{both}</name-alternatives></contrib>"
+    paper = article(tmp_path, "", f"<contrib-group>{contrib}</contrib-group>")
+
+    (author,) = paper.metadata.authors
+    assert (author.name, author.surname) == ("Yu Fang", "Fang")
+
+
+def test_parts_of_a_citation_that_nothing_separates_are_words_of_their_own(tmp_path: Path) -> None:
+    names = (
+        "<name><surname>Roe</surname><given-names>A</given-names></name>"
+        "<name><surname>Poe</surname><given-names>B</given-names></name>"
+    )
+    paper = article(
+        tmp_path,
+        f"<back><ref-list><ref><mixed-citation><person-group>{names}</person-group><source>J<sup>2</sup></source>, "
+        '<fpage>35</fpage><pub-id pub-id-type="doi">10.5555/1</pub-id>.</mixed-citation></ref></ref-list></back>',
+    )
+
+    assert texts(paper.blocks, "reference") == ["Roe A, Poe B J2, 35 10.5555/1."]
+
+
+def test_an_article_whose_document_type_declares_nothing_is_read_with_its_greek_letters(
+    tmp_path: Path,
+) -> None:
+    paper = read(
+        tmp_path,
+        '<!DOCTYPE article SYSTEM "jats.dtd"[ ]><article><front><article-meta><title-group><article-title>'
+        "&rgr;-Virginids and &OHgr;</article-title></title-group></article-meta></front></article>",
+    )
+
+    assert paper.metadata.title == "\u03c1-Virginids and \u03a9"
+    assert paper.notes == []

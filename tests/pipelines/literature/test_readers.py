@@ -38,7 +38,7 @@ def test_an_article_says_what_it_is(tmp_path: Path) -> None:
             surname="O\u2019Neill",
             given="P J",
             suffix="Jr",
-            affiliations=("1Kitchen, Samples",),
+            affiliations=("Kitchen, Samples",),
         ),
         Author(name="SOUP Consortium", is_group=True),
     ]

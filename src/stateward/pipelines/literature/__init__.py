@@ -145,7 +145,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 4},
+    readers={"literature.parse": 5},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

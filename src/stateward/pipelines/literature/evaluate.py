@@ -184,7 +184,8 @@ def _jats_authors(meta: ET.Element) -> Iterator[str]:
     for contrib in meta.findall("contrib-group/contrib"):
         if contrib.get("contrib-type", "author") != "author":
             continue
-        name = next((each for each in contrib if each.tag in ("name", "string-name")), None)
+        named = (*contrib, *contrib.findall("name-alternatives/*"))
+        name = next((each for each in named if each.tag in ("name", "string-name")), None)
         if name is not None:
             parts = (_text(name.find(part)) for part in ("given-names", "surname", "suffix"))
             yield " ".join(filter(None, parts))
@@ -204,9 +205,8 @@ def _group_name(collab: ET.Element) -> str:
 
 
 def _jats_abstract(meta: ET.Element) -> str:
-    main = next(
-        (each for each in meta.findall("abstract") if "abstract-type" not in each.attrib), None
-    )
+    by_type = {each.get("abstract-type", ""): each for each in reversed(meta.findall("abstract"))}
+    main = next((by_type[kind] for kind in ("", "abstract", "standard") if kind in by_type), None)
     if main is None:
         return ""
     title = main.find("title")

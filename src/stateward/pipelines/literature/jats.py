@@ -5,6 +5,7 @@ libxml2 joins itself. Sub-articles (decision letters, translations) are parts of
 references count as those of the article.
 """
 
+import re
 from collections.abc import Callable, Iterator
 
 from lxml import etree
@@ -83,6 +84,18 @@ PUBLISHED = {
 # Kinds of xref that point to a note beside the text.
 NOTE_MARKS = frozenset({"fn", "table-fn", "author-notes", "corresp", "aff"})
 _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
+# What publishers call the abstract itself, where they name its type.
+ORDINARY_ABSTRACTS = frozenset(
+    {"abstract", "standard", "regular", "normal", "main", "author", "summary"}
+)
+# Parts of a citation, each a word of its own even where a publisher leaves it to a style sheet to part them.
+_NAMES = frozenset(("name", "string-name", "collab"))
+_PARTS = frozenset(
+    ("surname", "given-names", "suffix", "person-group", "etal", "year", "month", "day", "article-title",
+     "chapter-title", "data-title", "source", "volume", "issue", "fpage", "lpage", "page-range", "elocation-id",
+     "publisher-name", "publisher-loc", "pub-id", "object-id", "issn", "isbn", "ext-link", "uri", "comment", "edition")
+) | _NAMES  # fmt: skip
+_GLUED = re.compile("</(?:{0})><(?:{0})[ >]".format("|".join(sorted(_PARTS))))
 
 
 def read_jats(data: bytes) -> Paper:
@@ -299,22 +312,23 @@ class _Front:
         return dates
 
     def _abstracts(self) -> tuple[str, list[OtherAbstract]]:
-        main, others = "", []
-        for each in self._meta.iterfind("abstract"):
-            kind = each.get("abstract-type", "")
-            text = abstract_text(each)
-            if not kind and not main:
-                main = text
-            elif text:
-                others.append(
-                    OtherAbstract(type=kind, text=text, language=each.get(XML_LANG) or "")
-                )
+        found = [
+            OtherAbstract(
+                type=each.get("abstract-type", ""), text=text, language=each.get(XML_LANG) or ""
+            )
+            for each in self._meta.iterfind("abstract")
+            if (text := abstract_text(each))
+        ]
+        untyped = [each for each in found if not each.type]
+        ordinary = [each for each in found if each.type.lower() in ORDINARY_ABSTRACTS]
+        main = next(iter(untyped + ordinary), None)
+        others = [each for each in found if each is not main]
         for each in self._meta.iterfind("trans-abstract"):
             language = each.get(XML_LANG) or ""
             others.append(
                 OtherAbstract(type="translation", text=abstract_text(each), language=language)
             )
-        return main, others
+        return "" if main is None else main.text, others
 
     def _licence(self) -> Licence:
         permissions = self._meta.find("permissions")
@@ -367,16 +381,24 @@ def _date(element: etree._Element) -> str:
 
 
 def _affiliation(element: etree._Element) -> str:
-    """An affiliation without its mark; parts that the source takes apart are separated by commas."""
+    """An affiliation without its mark and numbers; parts that the source takes apart are separated by commas."""
+    for each in element.iter("institution"):
+        following = each.getnext()
+        if following is not None and following.tag == "institution" and not squeeze(each.tail):
+            each.tail = ", "
     parts = [child for child in element if child.tag not in ("label", "sup", "xref")]
     has_text = (
         any((child.tail or "").strip(" ,;\n\t") for child in element)
         or (element.text or "").strip()
     )
     if has_text or not parts:
-        return prose(element, ("label",)).lstrip("*†‡§ ")
+        text = prose(element, ("label", "institution-id"))
+        is_marked = len(element) and element[0].tag == "sup" and not squeeze(element.text)
+        return text.removeprefix(text_of(element[0]) if is_marked else "").lstrip("*†‡§ ,")
     texts = (
-        text_of(part) for part in parts if part.tag not in ("institution-id", "email", "ext-link")
+        prose(part, ("institution-id",))
+        for part in parts
+        if part.tag not in ("institution-id", "email", "ext-link")
     )
     return ", ".join(text.strip(" ,;") for text in texts if text.strip(" ,;"))
 
@@ -387,7 +409,10 @@ def _author(contrib: etree._Element, affiliations: dict[str, str], common: list[
         children.setdefault(child.tag, []).append(child)
     marks = [(each.get("ref-type"), each) for each in children.get("xref", ())]
     names = children.get("name") or contrib.findall("name-alternatives/name")
-    names = names or [each for each in children.get("string-name", ()) if _is_taken_apart(each)]
+    names = names or list(filter(_is_taken_apart, contrib.iterfind("string-name")))
+    names = names or list(
+        filter(_is_taken_apart, contrib.iterfind("name-alternatives/string-name"))
+    )
     name, collab = next(iter(names), None), next(iter(children.get("collab", ())), None)
     own = [
         affiliations.get(rid, "")
@@ -411,7 +436,11 @@ def _author(contrib: etree._Element, affiliations: dict[str, str], common: list[
         whole = prose(collab, ("contrib-group", "xref", "aff", "fn"))
     if not whole:
         is_unnamed = contrib.find("anonymous") is not None
-        whole = "Anonymous" if is_unnamed else child_text(contrib, "string-name")
+        strings = (
+            *contrib.iterfind("string-name"),
+            *contrib.iterfind("name-alternatives/string-name"),
+        )
+        whole = "Anonymous" if is_unnamed else text_of(next(iter(strings), None))
     corresponds = any(kind == "corresp" for kind, _ in marks)
     return Author(
         name=whole,
@@ -698,6 +727,7 @@ def _several_texts(element: etree._Element) -> str:
 def citation_text(citation: etree._Element, reference: Reference) -> str:
     """A reference as it is printed; where the source gives only its parts, these in the usual order."""
     if citation.tag == "mixed-citation" or not reference.source:
+        _part_words(citation)
         return prose(citation, ("label",))
     pages = "-".join(filter(None, (reference.first_page, reference.last_page)))
     where = " ".join(filter(None, (reference.source, reference.volume)))
@@ -708,3 +738,13 @@ def citation_text(citation: etree._Element, reference: Reference) -> str:
         f"{where}:{pages}" if pages else where,
     )
     return ". ".join(part.rstrip(".") for part in parts if part) + "."
+
+
+def _part_words(citation: etree._Element) -> None:
+    """Put a blank between parts of a citation that nothing separates, and a comma between its authors."""
+    if not _GLUED.search(etree.tostring(citation, encoding="unicode", with_tail=False)):
+        return
+    for each in citation.iter(*_PARTS):
+        following = None if each.tail else each.getnext()
+        if following is not None and following.tag in _PARTS:
+            each.tail = ", " if each.tag in _NAMES and following.tag in _NAMES else " "

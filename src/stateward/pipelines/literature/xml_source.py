@@ -22,11 +22,20 @@ from stateward.pipelines.literature.paper import Place
 
 DEPTH_MAX = 200  # elements inside each other; articles have some 20
 _DECLARED = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
-_OWN_ENTITIES = re.compile(r"<!(?:DOCTYPE[^>\[]*\[|ENTITY)", re.IGNORECASE)
-_DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>", re.IGNORECASE)
+_OWN_ENTITIES = re.compile(r"<!(?:DOCTYPE[^>\[]*\[(?!\s*\]\s*>)|ENTITY)", re.IGNORECASE)
+_DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[\s*\]\s*)?>", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _NAMED = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)([A-Za-z][A-Za-z0-9.]*);")
 _DEFAULT_NAMESPACE = re.compile(r"xmlns\s*=\s*[\"']([^\"'{}<>]+)[\"']")
+# The Greek letters of ISO 8879 from alpha on, which publishers name in articles and HTML does not.
+_GREEK_NAMES = (
+    "a", "b", "g", "d", "e", "z", "ee", "th", "i", "k", "l", "m", "n", "x", "o", "p", "r", "sf", "s", "t", "u", "ph",
+    "kh", "ps", "oh",
+)  # fmt: skip
+_GREEK = {name: chr(0x3B1 + place) for place, name in enumerate(_GREEK_NAMES)}
+ISO_GREEK = {f"{name}gr": letter for name, letter in _GREEK.items()} | {
+    f"{name.upper()}gr": letter.upper() for name, letter in _GREEK.items()
+}
 _FRONT_CHARS = 64 * 1024  # where a document type is declared
 
 
@@ -85,7 +94,7 @@ class XmlSource:
         return root
 
     def _character(self, found: "re.Match[str]") -> str:
-        character = html5.get(f"{found[1]};")
+        character = html5.get(f"{found[1]};") or ISO_GREEK.get(found[1])
         if character is None:
             self.unknown_entities.add(found[1])
             return f"&amp;{found[1]};"
