@@ -28,7 +28,13 @@ from stateward.pipelines.kit.pdf.pages import (
 )
 from stateward.pipelines.kit.pdf.text import ADVICE, text_rows
 from stateward.pipelines.literature.paper import Note, Paper, Place
-from stateward.pipelines.literature.sections import entry_label, heading_level, is_words
+from stateward.pipelines.literature.sections import (
+    REFERENCES,
+    entry_label,
+    heading_level,
+    is_words,
+    plain_heading,
+)
 from stateward.pipelines.literature.text import Piece, join_lines, paper_of
 
 FORMAT = "pdf"
@@ -47,7 +53,11 @@ COLUMN_LINES_MIN = 5
 COLUMN_WORDS_MIN = 3  # a line, median: cells of a table have fewer
 ACROSS_MAX = 0.2  # of all lines may run over the gutter: titles, wide tables, footnotes
 COLUMNS_DEPTH = 2  # divisions inside each other: up to four columns
+LARGE_SHARE_MAX = 0.25  # of all characters: headings have fewer
+TITLE_GAP = 1.5  # of the height: as far apart the lines of a title may be
+ABSTRACT_CHARS_MAX = 4000  # a longer one has no end that the layout tells
 DOUBTFUL_TITLE, NO_HEADINGS, SCANNED = "DOUBTFUL_TITLE", "NO_HEADINGS", "SCANNED"
+DOUBTFUL_ABSTRACT, NO_REFERENCES = "DOUBTFUL_ABSTRACT", "NO_REFERENCES"
 
 _DIGITS = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.?|[IVX]{1,5}\.")
@@ -106,6 +116,12 @@ def read_pdf(path: Path, *, pages_max: int, chars_max: int) -> Paper:
     if not any(block.kind == "heading" for block in paper.blocks):
         what = "no headings were found by size, number or name; the text is one section"
         paper.notes.append(Note(code=NO_HEADINGS, message=what))
+    if not any(block.kind == "reference" for block in paper.blocks):
+        what = "no list of references was found; it may be part of the text"
+        paper.notes.append(Note(code=NO_REFERENCES, message=what))
+    if len(paper.metadata.abstract) > ABSTRACT_CHARS_MAX:
+        what = "the layout does not tell where the abstract ends; text may have been taken for it"
+        paper.notes.append(Note(code=DOUBTFUL_ABSTRACT, message=what))
     return paper
 
 
@@ -248,16 +264,23 @@ def _margin_key(page: PdfPage, line: _Line) -> tuple[str, bool] | None:
 
 
 def _body_height(lines: list[_Line]) -> float:
-    """The height of most characters."""
+    """The height of most characters; that of references and notes, however many, is not the one of the text."""
     heights: Counter[float] = Counter()
     for line in lines:
         heights[round(line.height, 1)] += len(line.text)
+    body = _most(heights)
+    larger = Counter({each: heights[each] for each in heights if each > LARGE_MIN * body})
+    return _most(larger) if larger.total() > LARGE_SHARE_MAX * heights.total() else body
+
+
+def _most(heights: Counter[float]) -> float:
     return max(heights, key=lambda each: (heights[each], -each), default=10.0)
 
 
 def _paragraphs(lines: list[_Line], body: float) -> list[Piece]:
     pieces: list[Piece] = []
     held: list[_Line] = []
+    is_cited = False
 
     def close() -> None:
         if held:
@@ -268,8 +291,10 @@ def _paragraphs(lines: list[_Line], body: float) -> list[Piece]:
         if held and _starts(held, line):
             close()
         held.append(line)
-        if heading_level(line.text) and not _is_large(line, body):
-            close()
+        if heading_level(line.text, is_cited=is_cited):
+            is_cited = plain_heading(line.text) in REFERENCES
+            if not _is_large(line, body):
+                close()
     close()
     return pieces
 
@@ -336,4 +361,24 @@ def _title_first(pieces: list[Piece], height: float) -> list[Piece]:
     # Addresses of the authors and signs of a picture may be larger still.
     named = [piece for piece in first if is_words(piece.text)]
     title = max(named or first, key=lambda piece: piece.size)
-    return [title, *(piece for piece in pieces if piece is not title)]
+    lines = [title]
+    for piece in sorted(first, key=_top):
+        if _continues(lines[-1], piece):
+            lines.append(piece)
+    text = join_lines([each.text for each in lines])
+    whole = Piece(text, title.where, size=title.size, is_large=title.is_large)
+    return [title if len(lines) == 1 else whole, *(piece for piece in pieces if piece not in lines)]
+
+
+def _top(piece: Piece) -> float:
+    return 0.0 if piece.where.box is None else piece.where.box[1]
+
+
+def _continues(title: Piece, piece: Piece) -> bool:
+    """Whether a piece is a further line of the title: as large, and close below."""
+    above, below = title.where.box, piece.where.box
+    if above is None or below is None or abs(piece.size - title.size) > 0.02 * title.size:
+        return False
+    is_below = below[1] - above[1] > 0 and below[1] - above[3] < TITLE_GAP * title.size
+    is_same_column = below[0] < above[2] and above[0] < below[2]
+    return title.is_large and is_below and is_same_column and not heading_level(piece.text)

@@ -36,14 +36,17 @@ _ARXIV = re.compile(
 )
 
 
-def heading_level(line: str) -> int:
-    """The level of a line that is a heading by its words or its number; 0 if it is none."""
+def heading_level(line: str, *, is_cited: bool = False) -> int:
+    """The level of a line that is a heading by its words or its number; 0 if it is none.
+
+    Below the heading of the references (`is_cited`) a number is that of an entry, and a letter the initial of a name.
+    """
     line = line.strip()
     if not line or len(line) > HEADING_CHARS_MAX:
         return 0
     if plain_heading(line) in NAMED:
         return _depth(line)
-    found = _NUMBER.match(line)
+    found = None if is_cited else _NUMBER.match(line)
     if found is None or line.endswith((".", ",", ";")) or len(found["title"].split()) > 12:
         return 0
     title = found["title"]
@@ -56,6 +59,11 @@ def is_words(text: str) -> bool:
     signs = sum(not each.isspace() for each in text)
     is_lettered = 3 * sum(map(str.isalpha, text)) >= 2 * signs
     return is_lettered and _WORD.search(text) is not None and not {"@", "="} & set(text)
+
+
+def is_titled(text: str) -> bool:
+    """Whether a text begins as a heading does: with a capital, a number or a sign of a script that has no capitals."""
+    return not text[:1].islower() and not text.endswith((",", ";"))
 
 
 def _depth(line: str) -> int:

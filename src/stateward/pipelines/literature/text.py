@@ -26,6 +26,7 @@ from stateward.pipelines.literature.sections import (
     heading_level,
     heading_text,
     ids_in,
+    is_titled,
     is_words,
     plain_heading,
     run_in_abstract,
@@ -64,6 +65,7 @@ def _pieces(document: TextDocument, number: int) -> list[Piece]:
     paged = number if len(document.pages) > 1 else None
     pieces: list[Piece] = []
     lines: list[tuple[str, int, int]] = []
+    is_cited = False
 
     def close() -> None:
         if lines:
@@ -76,7 +78,8 @@ def _pieces(document: TextDocument, number: int) -> list[Piece]:
         if not line.strip():
             close()
             continue
-        is_heading = bool(heading_level(line))
+        is_heading = bool(heading_level(line, is_cited=is_cited))
+        is_cited = plain_heading(line) in REFERENCES if is_heading else is_cited
         if is_heading or entry_label(line.strip()):
             close()
         lines.append((line.strip(), each.start, each.end))
@@ -139,8 +142,10 @@ class _Reading:
 
     def take(self, piece: Piece, *, is_front: bool = False) -> None:
         text = piece.text
+        is_cited = bool({plain_heading(each) for each in self._section} & REFERENCES)
         is_large = piece.is_large and len(text) <= TITLE_CHARS_MAX and is_words(text)
-        level = 0 if is_front else heading_level(text) or int(is_large)
+        is_large = is_large and is_titled(text) and not (is_cited and entry_label(text))
+        level = 0 if is_front else heading_level(text, is_cited=is_cited) or int(is_large)
         abstract = run_in_abstract(text)
         if not self.title and plain_heading(text) not in ABSTRACT and abstract is None:
             self.title = text[:TITLE_CHARS_MAX]
