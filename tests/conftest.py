@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from psycopg.conninfo import conninfo_to_dict
 
 from lab.memory import memory_folder
@@ -33,6 +34,8 @@ settings.load_profile("same examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--hypothesis-profile") is None:
+        draw_nothing_from_the_code()
     handed: dict[str, Any] | None = getattr(config, "workerinput", None)
     if handed is None:
         keep_files_in_memory()
@@ -42,6 +45,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[RUN] = Run(Path(folder), controller=controller)
         number, count = int(handed["workerid"].removeprefix("gw")), handed["workercount"]
         config.args[:] = stagger(config.args, number=number, count=count)
+
+
+def draw_nothing_from_the_code() -> None:
+    """Hypothesis draws the constants of the code under test too, of every module; it has no setting for that.
+
+    Any change of the code would then be one of the examples. In a fresh clone each process of a run read all modules,
+    which took it eight seconds.
+    """
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def keep_files_in_memory() -> None:
