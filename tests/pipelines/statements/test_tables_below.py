@@ -83,3 +83,9 @@ def test_the_name_of_the_other_side_is_read_in_hungarian(tmp_path: Path) -> None
         "PÉCSI EGYETEM",
     ]
     assert {row["currency"] for row in rows} == {"HUF"}
+
+
+def test_a_day_and_a_month_of_the_same_number_are_a_date(tmp_path: Path) -> None:
+    text = "Buchungstag;Buchungstext;Betrag\n10.10.2017;Lastschrift;-98,76\n"
+
+    assert read_bytes(tmp_path, text).dates == ["2017-10-10"]

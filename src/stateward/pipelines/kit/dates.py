@@ -255,7 +255,7 @@ def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") ->
     """
     counts = dict.fromkeys(ORDERS, 0)
     sample: dict[str, str] = {}
-    open_count, era, dots = 0, 0, 0
+    open_count, era, dots, same = 0, 0, 0, 0
     short: set[tuple[int, ...]] = set()  # dates whose year has two digits, wherever that stands
     for text in texts:
         found, orders = split_date(text), possible_orders(text)
@@ -271,16 +271,19 @@ def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") ->
             (order,) = orders
             counts[order] += 1
             sample.setdefault(order, text)
-        elif found.numbers[0] != found.numbers[1]:
-            open_count += 1
-            dots += found.separator == "."
+        else:
+            is_open = found.numbers[0] != found.numbers[1]
+            open_count += is_open
+            dots += is_open and found.separator == "."
+            same += not is_open  # 10.10.2017: either order reads it
     if _may_begin_with_year(short) and not counts["ymd"]:
         why = "the first number is the same in all dates, and the last is not: it may be the year"
         return OrderVote(usual, era, why_usual if usual else why)
     if any(counts.values()):
         return _elect(counts, sample, era)
     if not open_count:
-        return OrderVote(usual or "ymd", era, "every date shows its own order")
+        own = "dmy" if same else "ymd"
+        return OrderVote(usual or own, era, "every date shows its own order")
     if dots == open_count:
         return OrderVote("dmy", era, "day first: the dates are written with points")
     if usual:

@@ -158,7 +158,9 @@ def measure_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> No
     """Find where the amounts of each column end, from all lines below the heading."""
     _resolve_unknown_columns(heading, lines)
     sample = lines[:: len(lines) // MEASURED_MAX + 1]
-    found = _under_columns(heading, [line for line in sample if _is_dated(heading, line)])
+    dated = [line for line in sample if _is_dated(heading, line)]
+    _move_texts(heading, dated)
+    found = _under_columns(heading, dated)
     if any(
         at not in found
         for at, column in enumerate(heading.columns)
@@ -206,6 +208,22 @@ def _under_columns(
                 if at is not None:
                     found.setdefault(at, []).append(token)
     return found
+
+
+def _move_texts(heading: TableHeading, dated: Sequence[StatementLine]) -> None:
+    """Let a column of texts begin where its texts do, if its name stands over their middle, behind other names."""
+    for before, column in pairwise(heading.columns):
+        if column.role not in (vocab.TEXT, vocab.PARTY) or before.role in vocab.DATE_ROLES:
+            continue
+        starts = Counter(
+            round(cell.x0)
+            for line in dated
+            for cell in cells_of(line)
+            if before.x1 < cell.x0 < column.x0 - EDGE_NEAR
+        )
+        start, count = starts.most_common(1)[0] if starts else (0, 0)
+        if count >= max(2, len(dated) / 2):
+            column.x0 = float(start)
 
 
 def _is_dated(heading: TableHeading, line: StatementLine) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
 from stateward.pipelines.kit import dates
-from stateward.pipelines.kit.money import CURRENCY_CODES, SYMBOLS, read_amount
+from stateward.pipelines.kit.money import CURRENCY_CODES, EXPONENTS, SYMBOLS, read_amount
 from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.rows import DATED, PrintedFact, as_debt
@@ -86,6 +86,7 @@ _ABROAD = re.compile(
     r"@|\b[A-Z]{3} ?[0-9][0-9.,']* [^0-9]{0,12}[0-9]+[.,][0-9]{3,6}\b"
     r"|[.,][0-9]{2} ?[A-Z]{3} .{0,16}[0-9]+[.,][0-9]{3,6}\b"
 )
+_CENTS = re.compile(r"[.,][0-9]{2}\b")
 _IN_LINE = re.compile(r"\b[A-Z]{3}\b|[€£₹฿₩₽₺]")
 # Phrases that only card statements print: minimum payment, payment due date.
 STRONG_CARD = (
@@ -571,15 +572,23 @@ def is_bank(lines: Iterable[StatementLine]) -> bool:
 
 def currency_of(lines: Iterable[StatementLine], texts: Iterable[str]) -> str:
     """The currency printed with the amounts, else the one named most often in the lines."""
+    texts = list(texts)
     counts = Counter(code for text in texts for code in _currencies(_BESIDE_AMOUNT, text))
     if not counts:
+        # A company may be called like a currency (SDN BHD), which then has other decimals than the amounts.
+        has_cents = any(_CENTS.search(text) for text in texts)
         # Neither small print nor a purchase abroad says what the account is in.
         heads = [
             line
             for line in lines
             if len(line.words) <= LABEL_WORDS_MAX and not _ABROAD.search(line.text)
         ]
-        counts = Counter(code for line in heads for code in _currencies(_IN_LINE, line.text))
+        counts = Counter(
+            code
+            for line in heads
+            for code in _currencies(_IN_LINE, line.text)
+            if not (has_cents and EXPONENTS.get(code, 2) > 2)
+        )
     return max(counts, key=lambda code: counts[code]) if counts else ""
 
 

@@ -117,6 +117,9 @@ class RowBuilder:
         self._group = 0
         self._second_lines = 0  # how many rows of the table had a second line, with another date
         self._heading_lines = 0  # lines of names below the heading, from the column of dates on
+        self._is_carried = (
+            False  # the last line but texts is a balance with its day, as at the top of a page
+        )
         self._is_unbooked = False  # a title between the rows says that those below it do not count
         self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
         self.group_totals: dict[tuple[int, int], list[str]] = {}  # by section and group
@@ -303,6 +306,8 @@ class RowBuilder:
                 self._open.is_leading = True
         elif opened is not None and self._continues(heading, opened, one.line):
             self._extend(opened, one)
+        elif self._is_carried and (opened is None or opened.last_page != one.line.page):
+            self.context.append(one.line)  # of the last row of the page before
         else:
             self._end_row(one.line)
 
@@ -312,7 +317,7 @@ class RowBuilder:
         self._is_unbooked &= last is None or last.doubt != UNBOOKED
         self._close()
         self._last = None
-        self._is_running = False
+        self._is_running = self._is_carried = False
         self.context.append(line)
 
     def _continues(self, heading: TableHeading, entry: DraftRow, line: StatementLine) -> bool:
@@ -359,6 +364,7 @@ class RowBuilder:
             last_page=line.page,
             doubt=UNBOOKED if self._is_unbooked else "",
         )
+        self._is_carried = False
         self._fill(self._open, one)
         others = (cell.text for cell in cells_of(line) if cell.text != one.value_date)
         self._open.has_other_date = not is_dated and any(
@@ -493,6 +499,7 @@ class RowBuilder:
             self._add_doubtful(one)
         if one.date:
             self._date = one.date
+            self._is_carried = True
         return True
 
     def _continues_row(self, one: ParsedLine) -> bool:

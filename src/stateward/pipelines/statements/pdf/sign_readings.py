@@ -65,12 +65,12 @@ def _said_readings(sign: str, draft: SectionDraft, *, is_columns: bool) -> Itera
 
 
 def _column_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignReading]:
-    is_signed = any(
-        (read := money.read_amount(entry.money.get(vocab.DEBIT, ""), terms.decimal))
-        and read.value < 0
-        for entry in draft.rows
+    read = (
+        money.read_amount(entry.money.get(vocab.DEBIT, ""), terms.decimal) for entry in draft.rows
     )
-    sign = "columns_signed" if is_signed else "columns"
+    is_minus = [each.value < 0 for each in read if each is not None and each.value]
+    # One minus among debits without a sign is that of a reversal.
+    sign = "columns_signed" if is_minus and 2 * sum(is_minus) >= len(is_minus) else "columns"
     why = "debits and credits have their own columns"
     if draft.card:
         yield SignReading(f"{why}; the balance of a card is a debt", sign, "owed", as_printed)

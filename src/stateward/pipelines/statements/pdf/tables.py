@@ -121,11 +121,19 @@ def _heading(
         later = heading_at(lines, names, at + 1)
         if later is not None and _is_as_good(later, heading):
             return None  # the first line does not belong to it
-    while (
-        again := heading_at(lines, names, heading.end)
-    ) is not None and again.roles == heading.roles:
+    while (again := heading_at(lines, names, heading.end)) is not None and _repeats(again, heading):
         heading.end = again.end
     return heading
+
+
+def _repeats(again: TableHeading, heading: TableHeading) -> bool:
+    """Whether a heading has the columns of the one above it, in another language of which a name may be unknown."""
+    if again.roles == heading.roles:
+        return True
+    return len(again.columns) == len(heading.columns) and all(
+        below.role in ("", above.role) and below.x0 < above.x1 and above.x0 < below.x1
+        for below, above in zip(again.columns, heading.columns, strict=True)
+    )
 
 
 def _is_as_good(later: TableHeading, heading: TableHeading) -> bool:
