@@ -115,3 +115,37 @@ def test_a_value_that_fits_its_range_only_without_its_unit_is_flagged(
     tmp_path: Path, row: str, found: list[Json]
 ) -> None:
     assert flags(tmp_path, csv(row)) == found
+
+
+@pytest.mark.parametrize(
+    ("remark", "found"),
+    [
+        ("Probe deutlich hämolytisch. Kaliumwert nicht verwertbar, bitte Kontrolle.", ["SPECIMEN_DOUBTED"]),
+        ("Specimen moderately hemolyzed.", ["SPECIMEN_DOUBTED"]),
+        ("Échantillon coagulé", ["SPECIMEN_DOUBTED"]),
+        ("Not hemolyzed, serum clear.", []),
+        ("Fasting sample.", []),
+    ],
+)  # fmt: skip
+def test_a_value_that_its_laboratory_doubts_is_flagged(
+    tmp_path: Path, remark: str, found: list[Json]
+) -> None:
+    doubted = hl7("OBR|1", SODIUM, POTASSIUM.format("7.9", "HH"), f"NTE|1|L|{remark}")
+
+    assert flags(tmp_path, doubted) == found
+
+
+def test_a_value_that_is_not_final_is_noted_and_one_that_was_cancelled_is_not_doubted(
+    tmp_path: Path,
+) -> None:
+    cancelled = "OBX|3|NM|2532-0^LDH^LN|||U/L|135-225||||X"
+    preliminary = POTASSIUM.format("4.2", "N")[:-1] + "P"
+    last = normalized(
+        parsed(tmp_path, hl7("OBR|1", SODIUM, preliminary, cancelled, "NTE|1|L|Sample hemolysed"))
+    )
+
+    assert isinstance(last, Completed)
+    assert [str(each).partition(":")[0] for each in last.facts["notes"]] == [  # type: ignore[union-attr]
+        "SPECIMEN_DOUBTED", "NOT_FINAL",
+    ]  # fmt: skip
+    assert "flags" not in last.facts or last.facts["flags"] == []

@@ -64,6 +64,23 @@ def test_the_value_in_another_unit_is_no_test_of_its_own(tmp_path: Path, heading
     assert [each.get("problems", []) for each in found] == [[], ["CELL_UNREAD"]]
 
 
+def test_the_value_in_another_unit_behind_a_method_in_brackets_is_no_test_of_its_own(
+    tmp_path: Path,
+) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Examen"), (212, "Résultat"), (300, "Référence")),
+        ((50, "Glycémie à jeun"), (212, "1,02 g/L"), (300, "(0,74 à 1,06)")),
+        ((55, "(Hexokinase)"), (212, "5,66 mmol/L"), (300, "(4,11 à 5,88)")),
+        ((50, "Urée"), (212, "0,32 g/L"), (300, "(0,15 à 0,45)")),
+        ((55, "(Cystatine)"), (212, "9,9 mg/L"), (300, "(2,5 à 7,5)")),
+    )
+
+    # The last one is not the same value, so that it stays a row.
+    assert [each["test"] for each in found] == ["Glycémie à jeun", "Urée", "(Cystatine)"]
+    assert "5,66 mmol/L" in found[0]["comment"]
+
+
 @pytest.mark.parametrize(
     "cells",
     [

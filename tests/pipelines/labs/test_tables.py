@@ -436,3 +436,25 @@ def test_h_and_l_behind_a_value_are_flags_in_a_table_without_a_column_of_units(
 
     told = [(each["value"], each.get("printed_flag"), each.get("unit", "")) for each in found]
     assert told == [("5.9", "H", ""), ("5", "L", "")]
+
+
+def test_a_column_of_names_of_tests_is_found_whatever_its_heading_says(tmp_path: Path) -> None:
+    heading = "Auftrag;Geburtsdatum;Gruppe;Verfahren;Ergebnis;Einheit;Normbereich"
+    rows = (
+        "1;14.05.1971;Blut;Hämoglobin;15,9;g/dl;13,5 - 17,2",
+        "1;14.05.1971;Chemie;Kalium;4,1;mmol/l;3,5 - 5,1",
+    )
+    path = tmp_path / "export.csv"
+    path.write_text("\n".join((heading, *rows)), encoding="utf-8")
+
+    assert [row["test"] for row in results(tmp_path, path.read_bytes())] == ["Hämoglobin", "Kalium"]
+    assert detect(Content.of(path)) is not None
+
+
+def test_results_of_what_is_no_test_are_no_lab_report(tmp_path: Path) -> None:
+    path = tmp_path / "pressing.csv"
+    path.write_text(
+        "Maschine;Ergebnis;Einheit;Normbereich\nPresse 1;15,9;kN;13 - 17\nPresse 2;14;kN;13 - 17\n"
+    )
+
+    assert detect(Content.of(path)) is None

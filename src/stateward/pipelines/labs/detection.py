@@ -181,8 +181,8 @@ def _is_table(head: bytes) -> bool:
             )
             if _are_tests(cells):
                 return True
-            if _are_headings(cells):
-                below = csv.reader(lines[at + 1 : at + 1 + LINES_MAX], delimiter=delimiter)
+            below = csv.reader(lines[at + 1 : at + 1 + LINES_MAX], delimiter=delimiter)
+            if _are_headings(cells) or _has_results(cells, below):
                 return not _is_log(cells, below)
     return False
 
@@ -213,6 +213,18 @@ def _are_headings(cells: list[str]) -> bool:
         return False
     is_result = "value" in found or any(map(_DAY.match, cells))
     return is_result and not any(map(_MONEY.search, cells))
+
+
+def _has_results(cells: list[str], below: Iterable[list[str]]) -> bool:
+    """Whether headings name results, units and ranges, and a column without a known heading holds names of tests."""
+    from stateward.pipelines.labs.words import column_of
+
+    if not {"value", "unit", "range"} <= {column_of(cell) for cell in cells}:
+        return False
+    from stateward.pipelines.labs.table import find_columns
+
+    is_money = any(map(_MONEY.search, cells))
+    return not is_money and find_columns([cells, *below])[1] is not None
 
 
 def _is_log(cells: list[str], below: Iterable[list[str]]) -> bool:

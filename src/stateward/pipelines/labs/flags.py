@@ -14,13 +14,14 @@ from stateward.pipelines.labs.model import (
     NO_VALUE,
     PAGE_MISSING,
     ROW_UNREAD,
+    SPECIMEN_DOUBTED,
     UNIT_CONTRADICTED,
     LabResult,
 )
 from stateward.pipelines.labs.persons import PATIENTS_UNTOLD, SEVERAL_PATIENTS
 
 OF_DOCUMENTS = (SEVERAL_PATIENTS, PATIENTS_UNTOLD, PAGE_MISSING, FILE_CUT, DAMAGED)
-OF_RESULTS = (ROW_UNREAD, NO_VALUE, UNIT_CONTRADICTED, FLAG_DISAGREES)
+OF_RESULTS = (ROW_UNREAD, SPECIMEN_DOUBTED, NO_VALUE, UNIT_CONTRADICTED, FLAG_DISAGREES)
 SIDES = {"HH": "H", "LL": "L", "AA": "A"}
 # What is printed, and what value and range say. An N outside of the range is only noted: it also means "not judged".
 _CONTRADICTIONS = frozenset({("H", "L"), ("L", "H"), ("H", "N"), ("L", "N")})
@@ -42,6 +43,8 @@ def _is_wrong(code: str, result: LabResult) -> bool:
     if code == NO_VALUE:  # laboratories print titles and remarks as tests, but give them no unit
         printed = result.printed  # a dash is a value that was not measured
         return not printed.get("value") and bool(printed.get("unit") or printed.get("range"))
+    if code == SPECIMEN_DOUBTED:  # a remark beside a value that was not given explains why
+        return result.kind != "none"
     return code in OF_RESULTS
 
 

@@ -24,10 +24,12 @@ from stateward.pipelines.labs.model import (
     CODE_UNSURE,
     FLAG_DISAGREES,
     NO_VALUE,
+    NOT_FINAL,
     PENDING,
     RANGE_CONDITIONAL,
     RANGE_UNREAD,
     ROW_UNREAD,
+    SPECIMEN_DOUBTED,
     UNIT_CONTRADICTED,
     UNIT_MISMATCH,
     UNIT_MISSING,
@@ -53,6 +55,7 @@ from stateward.pipelines.labs.values import PrintedValue, plain, read_value
 from stateward.pipelines.labs.words import (
     PENDING_WORDS,
     SUSCEPTIBILITIES,
+    doubts_specimen,
     flag_of_words,
     fold,
     specimen_of,
@@ -60,6 +63,7 @@ from stateward.pipelines.labs.words import (
 )
 
 NOT_YET = frozenset({"pending", "cancelled", "not asked", "order only", "registered"})
+UNVERIFIED = frozenset({"preliminary", "partial", "unverified"})
 UNITLESS = frozenset({"", "{titer}", "{ratio}", "{INR}", "[pH]", "{index}"})
 TITRE = "{titer}"
 _VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s?[0-9][0-9.,']*)\s?([^\W\d].*|%)")
@@ -298,6 +302,10 @@ def _value_problems(seen: Observation, value: PrintedValue, within: PrintedRange
         yield NO_VALUE
     elif value.kind == "unread":
         yield VALUE_UNREAD
+    if seen.status in UNVERIFIED and value.kind != "none":
+        yield NOT_FINAL
+    if doubts_specimen(f"{seen.comment}\n{seen.specimen}"):
+        yield SPECIMEN_DOUBTED
     if value.is_ambiguous or within.is_ambiguous:
         yield AMBIGUOUS_NUMBER
     if within.kind == "unread":

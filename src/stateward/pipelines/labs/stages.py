@@ -28,7 +28,7 @@ from stateward.pipelines.labs.persons import PATIENTS_UNTOLD, SEVERAL_PATIENTS
 from stateward.pipelines.labs.readers import read_report
 from stateward.workers.sdk import Job, Outcome
 
-READER_VERSION = 21  # to be increased by a change after which the same bytes give other results
+READER_VERSION = 22  # to be increased by a change after which the same bytes give other results
 NOTES_MAX = 20
 # Decisions of a reader that begin with one of these are notes of the record; the others are lines of its log.
 OF_DOCUMENTS = frozenset(
@@ -43,6 +43,8 @@ MEANINGS = {
     "CELL_UNREAD": "a row has a text that may be part of its result and could not be placed",
     "VALUE_UNREAD": "a value could not be read",
     "NO_VALUE": "a test has no value",
+    "SPECIMEN_DOUBTED": "the laboratory doubts a specimen or value (hemolysed, clotted, not usable); see its remark",
+    "NOT_FINAL": "the laboratory calls a value preliminary or not yet verified",
     "AMBIGUOUS_NUMBER": "a number may have a decimal comma or a separator of thousands",
     "AMBIGUOUS_DATE": "a date may be day first or month first; set labs.date_order",
     "UNKNOWN_UNIT": "a unit is unknown; the value is not converted",

@@ -5,7 +5,7 @@ repaired where only one way makes sense, and flagged; otherwise it is flagged an
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -46,7 +46,12 @@ from stateward.pipelines.labs.words import (
 
 HEADING_ROWS_MAX = 60  # letterheads are shorter
 TESTS_MIN = 3  # columns whose headings are known tests, of a table of one row a sample
-TESTS_SHARE = 0.6  # of the columns that hold no date, sample or patient
+TESTS_SHARE = (
+    0.6  # of the columns that hold no date, sample or patient, or of the cells of one column
+)
+RESULT_ROLES = frozenset(
+    {"value", "unit", "range"}
+)  # whose headings together are those of a lab report
 TEXT_CHARS_MAX = 4000
 # Columns that reports of people have, and logs of a process do not.
 OF_PEOPLE = frozenset(
@@ -264,6 +269,11 @@ def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
                 dates.append((index, cell.strip()))
         if "test" not in roles and "code" in roles:
             roles["test"] = roles["code"]
+        if "test" not in roles and roles.keys() >= RESULT_ROLES:
+            named = _column_of_names(
+                rows[at + 1 :], len(row), {*map(roles.get, RESULT_ROLES), *patient}
+            )
+            roles |= {} if named is None else {"test": named}
         if "test" in roles and ("value" in roles or dates):
             is_made = is_of_production(row)
             columns = Columns(
@@ -276,6 +286,19 @@ def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
             )
             return at, columns
     return 0, None
+
+
+def _column_of_names(
+    rows: Sequence[Sequence[str]], width: int, taken: Collection[int | None]
+) -> int | None:
+    """The column with the most cells that are names of tests, where its heading is not known: `Verfahren`, `Method`."""
+    best, known_max = None, 0
+    for index in range(width):
+        cells = [row[index].strip() for row in rows if index < len(row) and row[index].strip()]
+        known = sum(is_name(bare_name(cell)) for cell in cells) if index not in taken else 0
+        if known > known_max and known >= TESTS_SHARE * len(cells):
+            best, known_max = index, known
+    return best
 
 
 def find_test_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:

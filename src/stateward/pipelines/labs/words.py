@@ -93,6 +93,21 @@ def ordinal_of(text: str) -> str:
     return _ORDINALS.get(_key(text), "")
 
 
+_DOUBTED: tuple[str, ...] = tuple(map(fold, _WORDS["doubted"]))
+_DENYING: frozenset[str] = frozenset(map(fold, _WORDS["denying"]))
+DENYING_WORDS = 2  # before a word that they deny
+
+
+@lru_cache(maxsize=1024)
+def doubts_specimen(remark: str) -> bool:
+    """Whether a remark of the laboratory says that the specimen or the value is not to be relied upon."""
+    words = f" {fold(remark)} "
+    found = (words.partition(f" {each} ") for each in _DOUBTED)
+    return any(
+        sign and _DENYING.isdisjoint(before.split()[-DENYING_WORDS:]) for before, sign, _ in found
+    )
+
+
 CATEGORIES: frozenset[str] = frozenset(map(fold, _WORDS["categories"]))
 
 

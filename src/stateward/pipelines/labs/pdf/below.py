@@ -99,10 +99,14 @@ def take_flag(last: Row, row: Row) -> bool:
 def take_other_unit(last: Row, row: Row) -> bool:
     """Take a line below a row that gives its value once more: `soit   4,38 mmol/L`. It is no test of its own.
 
-    A value that is not the one above in another unit marks the row, because one of the two is wrong.
+    A value that is not the one above in another unit marks the row, because one of the two is wrong. Where a method in
+    brackets stands before it, only the same value is taken.
     """
     is_near = row.page == last.page and 0 < row.base - last.base <= NEAR * last.height
-    if not is_near or fold(row.name) not in THAT_IS or not row.values or not last.values:
+    if not is_near or not row.values or not last.values:
+        return False
+    is_method = row.name.startswith("(") and row.name.endswith(")") and is_same_result(last, row)
+    if fold(row.name) not in THAT_IS and not is_method:
         return False
     is_known = by_name(last.name).analyte is not None
     last.has_unread = last.has_unread or (is_known and not is_same_result(last, row))
