@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from stateward.definition.plugin import Content
+from stateward.pipelines.catalogs.detection import detect
 from tests.pipelines.catalogs.reading import read, read_file
 
 DOCUMENTS = Path(__file__).with_name("documents")
@@ -308,3 +310,34 @@ def test_a_price_of_bmecat_that_is_not_of_one_unit_is_noted(
 
     assert ("PRICE_NOT_OF_ONE" in found.notes) is is_noted
     assert found.product["price"] == "31.20"
+
+
+def test_an_export_of_woocommerce_in_another_language_has_its_kinds_numbers_and_stock(
+    tmp_path: Path,
+) -> None:
+    text = (
+        'ID,Tipo,SKU,"GTIN, UPC, EAN o ISBN",Nombre,¿Existencias?,Inventario,Precio normal\n'
+        '1,simple,A-1,4006381333931,Aceite,1,48,"9,90"\n'
+        "2,variable,A-2,,Lata,1,,\n"
+        '3,variation,A-2-5,400638133393,Lata 5 L,1,20,"32,00"\n'
+        "4,simple,A-4,,Crema,1,33,\n"
+    )
+
+    found = read(tmp_path, text)
+
+    assert found.rejected == {4: "BAD_GTIN_CHECKSUM", 5: "MISSING_PRICE"}
+    assert [(each["kind"], each.get("stock")) for each in found.products] == [
+        ("simple", 48), ("variable", None),
+    ]  # fmt: skip
+
+
+def test_an_amount_with_its_currency_below_a_list_of_prices_is_a_price(tmp_path: Path) -> None:
+    prices = [{"list": {"amount": amount, "currency": "GBP"}} for amount in ("12.5", None)]
+    feed = [{"sku": f"A-{at}", "title": "Cup", "pricing": each} for at, each in enumerate(prices)]
+    text = json.dumps({"meta": {"total": 2}, "data": feed})
+
+    found = read(tmp_path, text)
+
+    assert (found.product["price"], found.product["currency"]) == ("12.50", "GBP")
+    assert found.rejected == {2: "MISSING_PRICE"}
+    assert detect(Content.of(tmp_path / "catalog")) is not None

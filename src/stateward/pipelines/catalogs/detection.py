@@ -16,7 +16,7 @@ from stateward.pipelines.catalogs.headings import (
     roles_in,
     simplify,
 )
-from stateward.pipelines.catalogs.objects import AMOUNTS
+from stateward.pipelines.catalogs.objects import AMOUNTS, PRICE_LISTS
 from stateward.pipelines.catalogs.readers import PAGE_CHARS_MAX, is_page
 from stateward.pipelines.kit.delimited import DELIMITERS
 from stateward.pipelines.kit.files import ZIP, is_pdf
@@ -124,6 +124,8 @@ def _json(text: str) -> Detected | None:
     keys = {*_JSON_KEYS.findall(text[:SAMPLE_CHARS])}
     if {"variants", "handle"} <= keys or {"regular_price", "sku"} <= keys:
         return _detection("json", OWN_FORMAT)
+    if keys & PRICE_LISTS:
+        keys.add("price")
     if len(roles_in([*keys])) >= SURE_ROLES:
         keys -= MONEY_KEYS
     return _detection("json", LIKELY) if _names_products([*keys]) else None

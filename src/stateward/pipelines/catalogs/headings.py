@@ -26,8 +26,12 @@ CELLS_SEEN_MAX = 50  # of a column, when a currency is looked for
 # Columns by which a program names itself. In WooCommerce, Type is simple, variable or variation.
 SHOPIFY = frozenset({"handle", "variant price"})
 WOOCOMMERCE = frozenset({"regular price", "type"})
+VARIANTS = frozenset({"variable", "variation"})
+KINDS = VARIANTS | {"simple", "grouped", "external", "virtual", "downloadable"}
 # Those identify products by a handle or a number; elsewhere the number of a product is its SKU.
 PROGRAMS = frozenset({"shopify", "woocommerce"})
+GTINS = frozenset({"gtin", "upc", "ean", "isbn", "jan", "8", "12", "13", "14"})
+GTIN_NAMES_MIN, CONNECTOR_CHARS_MAX = 2, 5
 _SIGNS = re.compile(r"[\W_]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _DECIMALS = re.compile(r"^\D{0,5}[\d.,' ]*\d[.,]\d{1,4}\D{0,5}$")
@@ -80,8 +84,17 @@ def role_of(heading: str) -> tuple[str, int]:
     table = _words()
     for text in (heading, _IN_BRACKETS.sub(" ", heading), _without_currency(heading)):
         if (found := table.get(simplify(text))) is not None:
-            return found
-    return _qualified_role(simplify(_without_currency(heading)).split(), table)
+            # `¿Existencias?`, `In stock?`: yes or no, and not how many.
+            return ("", 0) if found[0] == "stock" and heading.rstrip().endswith("?") else found
+    words = simplify(_without_currency(heading)).split()
+    return _qualified_role(words, table) if not _are_gtins(words) else ("gtin", QUALIFIED_RANK)
+
+
+def _are_gtins(words: list[str]) -> bool:
+    """Whether a heading names several kinds of one number, and a small word between them: `GTIN, UPC, EAN o ISBN`."""
+    others = [word for word in words if word not in GTINS]
+    is_joined = not others or (len(others) == 1 and len(others[0]) <= CONNECTOR_CHARS_MAX)
+    return is_joined and len(words) - len(others) >= GTIN_NAMES_MIN
 
 
 def _qualified_role(words: list[str], table: dict[str, tuple[str, int]]) -> tuple[str, int]:
@@ -150,8 +163,8 @@ def plan_of(
     best: dict[str, tuple[int, int]] = {}
     for at, name in enumerate(names):
         role, rank = role_of(name)
-        if simplify(name) == "type" and simple >= WOOCOMMERCE:
-            role = "kind"
+        if (simplify(name) == "type" and simple >= WOOCOMMERCE) or _holds_kinds(rows, at):
+            role, rank = "kind", 0
         if role and (role not in best or rank < best[role][0]):
             best[role] = rank, at
     places = {role: at for role, (_, at) in best.items()}
@@ -182,6 +195,14 @@ def plan_of(
         "",
     )
     return ColumnPlan(names, places, others, format_, currency, doubts)
+
+
+def _holds_kinds(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether a column says which rows are variants: shops write that in English, whatever the headings are."""
+    cells = {row[at].strip().casefold() for row in rows[:CELLS_SEEN_MAX] if at < len(row)} - {""}
+    return not cells.isdisjoint(VARIANTS) and all(
+        word.strip() in KINDS for cell in cells for word in cell.split(",")
+    )
 
 
 def _is_numeric(rows: Sequence[Sequence[str]], at: int) -> bool:

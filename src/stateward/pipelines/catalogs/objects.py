@@ -43,6 +43,7 @@ OBJECTS_MAX = 1_000_000  # that are saved of a torn file
 TRANSPARENT = frozenset(
     {"offers", "pricing", "prices", "identifiers", "details", "attributes", "node"}
 )
+PRICE_LISTS = frozenset({"pricing", "prices"})
 # What an amount is called inside of an object that is a price: `prix: {montant: 4.9, devise: EUR}`.
 AMOUNTS = frozenset(
     {
@@ -151,7 +152,15 @@ class ObjectMaker:
             roles["sku"] = roles.pop("number")
         if not {"title", "handle"} & named and "description" in roles:
             roles["title"] = roles.pop("description")
+        if not {"price", "sale_price"} & named and "list_price" in named:
+            self._lend_list_price(roles)
         return Observation(where, **roles, other=other)
+
+    def _lend_list_price(self, roles: dict[str, str]) -> None:
+        columns = self._reading.columns
+        columns |= {name: "price" for name, role in columns.items() if role == "list_price"}
+        if "list_price" in roles:
+            roles["price"] = roles.pop("list_price")
 
     def _take_bare_price(self, bare: PrintedCells, roles: dict[str, str]) -> None:
         columns = [(name, [value]) for name, value in bare.items()]
@@ -321,11 +330,22 @@ def _cells_inside(name: str, inner: JsonObject, depth: int) -> PrintedCells:
             _name_in_price(name, each): _text(told)[:VALUE_CHARS_MAX]
             for each, told in inner.items()
         }
+    if (
+        name in PRICE_LISTS
+    ):  # `pricing: {list: {amount: 12.5, currency: GBP}}`: each of them is a price
+        inner = {
+            f"{each} price" if _is_amount(told) else each: told for each, told in inner.items()
+        }
     cells = _cells(inner, "" if name in TRANSPARENT else f"{name} ", depth + 1)
     texts = [told for told in inner.values() if isinstance(told, str) and told]
     if texts and all(map(_LANGUAGE.fullmatch, inner)):  # the first language stands for the text
         cells[name] = texts[0][:VALUE_CHARS_MAX]
     return cells
+
+
+def _is_amount(value: JsonValue) -> bool:
+    names = {name.lower() for name in value} if isinstance(value, dict) else set[str]()
+    return bool(names & AMOUNTS) and any(role_of(name)[0] == "currency" for name in names)
 
 
 def _name_in_price(name: str, inner: str) -> str:
