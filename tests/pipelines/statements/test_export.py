@@ -60,6 +60,13 @@ def test_ofx_is_read_back_as_it_was(tmp_path: Path) -> None:
     assert read.canonicals[0]["description"] == "Shop Tom & <Jerry>"
 
 
+def test_ofx_is_ascii_whatever_its_letters_are(tmp_path: Path) -> None:
+    text = "".join(ofx_lines([a_row(description="Töötasu 給料", merchant="Ülikool")]))
+
+    assert text.isascii()
+    assert read_bytes(tmp_path, text).canonicals[0]["description"] == "Ülikool Töötasu 給料"
+
+
 def test_beancount_texts_stay_inside_their_quotes() -> None:
     hostile = a_row(description='x" "y\n2026-01-01 open Assets:Evil', account="a b/../c")
 

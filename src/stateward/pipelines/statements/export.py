@@ -49,8 +49,8 @@ def _ofx_statement(account: str, currency: str, rows: list[Fields]) -> Iterator[
     days = sorted(_day(row) for row in rows)
     yield (
         "<STMTTRNRS><TRNUID>0</TRNUID><STATUS><CODE>0</CODE><SEVERITY>INFO</SEVERITY></STATUS><STMTRS>"
-        f"<CURDEF>{escape(currency or 'XXX')}</CURDEF><BANKACCTFROM><BANKID>0</BANKID>"
-        f"<ACCTID>{escape(account or 'unknown')}</ACCTID><ACCTTYPE>CHECKING</ACCTTYPE></BANKACCTFROM>"
+        f"<CURDEF>{_ofx_text(currency or 'XXX')}</CURDEF><BANKACCTFROM><BANKID>0</BANKID>"
+        f"<ACCTID>{_ofx_text(account or 'unknown')}</ACCTID><ACCTTYPE>CHECKING</ACCTTYPE></BANKACCTFROM>"
         f"<BANKTRANLIST><DTSTART>{days[0]}</DTSTART><DTEND>{days[-1]}</DTEND>\n"
     )
     for row in rows:
@@ -59,13 +59,18 @@ def _ofx_statement(account: str, currency: str, rows: list[Fields]) -> Iterator[
         name = _text(row, "merchant") or _text(row, "description")
         yield (
             f"<STMTTRN><TRNTYPE>{kind}</TRNTYPE><DTPOSTED>{_day(row)}</DTPOSTED><TRNAMT>{amount}</TRNAMT>"
-            f"<FITID>{escape(_text(row, 'id'))}</FITID><NAME>{escape(name[:NAME_CHARS_MAX])}</NAME>"
-            f"<MEMO>{escape(_with_flags(row, _text(row, 'description'))[:MEMO_CHARS_MAX])}</MEMO></STMTTRN>\n"
+            f"<FITID>{_ofx_text(_text(row, 'id'))}</FITID><NAME>{_ofx_text(name[:NAME_CHARS_MAX])}</NAME>"
+            f"<MEMO>{_ofx_text(_with_flags(row, _text(row, 'description'))[:MEMO_CHARS_MAX])}</MEMO></STMTTRN>\n"
         )
     yield "</BANKTRANLIST>"
     if balance := _last_balance([row for row in rows if _day(row) == days[-1]]):
         yield f"<LEDGERBAL><BALAMT>{balance}</BALAMT><DTASOF>{days[-1]}</DTASOF></LEDGERBAL>"
     yield "</STMTRS></STMTTRNRS>\n"
+
+
+def _ofx_text(text: str) -> str:
+    """A text for OFX, its letters beyond ASCII as references: some programs take every OFX file for ASCII."""
+    return escape(text).encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
 def _last_balance(rows: Sequence[Fields]) -> str:
