@@ -1,6 +1,7 @@
 """The document beside the result, for a pipeline that the console knows nothing of: marks, derived files, pictures."""
 
 import json
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from stateward.console.content import Content, Form
 from stateward.console.document import ShownFile
 from stateward.core.model import Json
 from stateward.settings import Settings
-from tests.console.scene import Scene, contract_pdf, staged
+from tests.console.scene import BROKEN, Scene, contract_pdf, staged
 
 GALLERY = Path(__file__).with_name("gallery.py")
 
@@ -155,6 +156,26 @@ def test_rows_are_reviewed_beside_the_document(gallery: Scene, page: Page) -> No
 
     expect(page.locator(".spot.on")).to_have_text("two")
     expect(page.locator("#approve")).to_be_enabled()
+
+
+def test_a_document_is_saved_under_its_own_name(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(BROKEN + b"saved", name="Auszug März 2026.csv")
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Download").click()
+
+    assert saved.value.suggested_filename == "Auszug März 2026.csv"
+
+
+def test_a_hostile_name_stays_one_name_in_the_header(scene: Scene) -> None:
+    record_id = scene.submit(BROKEN + b"hostile", name='../x"; filename=evil.exe;\u202e.csv')
+
+    answer = httpx2.get(scene.page(f"/records/{record_id}/content?save=true"))
+
+    way, _, name = answer.headers["content-disposition"].partition("; filename*=UTF-8''")
+    assert way == "attachment"
+    assert re.fullmatch(r"[\w.%-]+", name)
 
 
 def test_reads_and_exports_are_noted_and_a_pdf_is_never_opened_by_the_browser_itself(

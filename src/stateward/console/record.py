@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 import msgspec
 from litestar import Response, get, post
@@ -556,11 +558,17 @@ async def content(
     is_saved = save or not what.is_shown or what.form == "pdf"
     headers = {"Cache-Control": "private, no-store"}
     if is_saved:
-        headers["Content-Disposition"] = 'attachment; filename="document"'
+        headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{_saved_name(found)}"
     media_type = OCTETS if save else what.media_type
     return sandboxed_stream(
         request, what.path, size=what.size, media_type=media_type, headers=headers
     )
+
+
+def _saved_name(record: Record) -> str:
+    """The name under which a browser saves the document, as a header has it: whatever it is, it is one name."""
+    name = PurePath(str(record.labels.get("filename") or record.id)).name
+    return quote(name or record.id, safe="", errors="replace")
 
 
 HANDLERS: list[Any] = [
