@@ -137,13 +137,10 @@ class AuditLog:
         if not entries:
             return
         with self._database.transaction():
-            # A change of the row is what others wait for: they read the hash when this one is durable.
-            self._database.run(
-                "UPDATE audit_head SET count = count + :more WHERE id = 1", more=len(entries)
-            )
-            head = self.head()
+            # Locked, so that others read the hash when this one is durable.
+            head = self._read_head(self._database.for_update)
             last, rows = head.hash, []
-            for seq, each in enumerate(entries, start=head.count - len(entries) + 1):
+            for seq, each in enumerate(entries, start=head.count + 1):
                 detail = msgspec.json.encode(each.detail).decode()
                 said = (each.at, each.actor, each.verb, each.record_id, detail)
                 salt = (
@@ -155,11 +152,18 @@ class AuditLog:
                 last = entry_hash(last, seq, (*said, sealed or each.reason))
                 rows.append((*said, each.reason, seq, last, salt, sealed))
             self._database.insert(AUDIT_LOG, rows)
-            self._database.run("UPDATE audit_head SET hash = :hash WHERE id = 1", hash=last)
+            self._database.run(
+                "UPDATE audit_head SET count = :count, hash = :hash WHERE id = 1",
+                count=head.count + len(entries),
+                hash=last,
+            )
 
     def head(self) -> AuditHead:
         """The end of the chain, to be kept elsewhere."""
-        found = self._database.rows("SELECT count, hash FROM audit_head WHERE id = 1")
+        return self._read_head()
+
+    def _read_head(self, for_update: str = "") -> AuditHead:
+        found = self._database.rows(f"SELECT count, hash FROM audit_head WHERE id = 1{for_update}")
         if not found:
             raise StoreMismatch(HEAD_GONE)
         ((count, last),) = found

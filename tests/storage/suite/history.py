@@ -1,18 +1,23 @@
 """The verb by which the history grows: its rows, the lanes that they extend, and what is written with them."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from stateward.core.chain import GENESIS
 from stateward.core.errors import StoreError, StoreMismatch
 from stateward.core.lanes import extend
+from stateward.storage.audit import AuditEntry, AuditLog
 from stateward.storage.database import Database, Row
 from stateward.storage.record_rows import APPENDED, transition_row
 from stateward.testing.builders import a_transition
 from stateward.transport import WORK
 from tests.storage.suite.helpers import (
+    WAIT_S,
     Opener,
     all_work,
     some_work,
+    two,
 )
 
 HASHES = [f"{number:064x}" for number in range(1, 6)]
@@ -102,6 +107,24 @@ class History:
             database.append(APPENDED, some_history(count), {0: HASHES[:count]})
 
         assert versions(database) == []
+
+    def test_acts_that_two_processes_add_at_once_are_one_chain(self, open_database: Opener) -> None:
+        logs = [AuditLog(database) for database in two(open_database)]
+
+        def add(log: AuditLog, actor: str) -> None:
+            for number in range(20):
+                acts = [AuditEntry(at=number, actor=actor, verb="key.created")] * (1 + number % 2)
+                log.add(acts)
+
+        with ThreadPoolExecutor(2) as pool:
+            added = [pool.submit(add, log, actor) for log, actor in zip(logs, "ab", strict=True)]
+            for each in added:
+                each.result(WAIT_S)
+
+        head, entries = logs[0].head(), list(logs[1].walk())
+        assert [each.seq for each in entries] == [*range(1, 61)]
+        assert (head.count, head.hash) == (60, entries[-1].hash)
+        assert logs[0].faults() == []
 
 
 def some_history(count: int, *, start: int = 0) -> list[Row]:
