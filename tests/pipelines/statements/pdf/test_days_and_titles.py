@@ -121,3 +121,21 @@ def test_figures_below_labels_are_a_summary_and_amounts_abroad_no_currency(tmp_p
     assert {row.get("currency", "") for row in found.canonicals} <= {"", "BRL"}
     assert found.amounts == ["100.00", "-210.00", "-112.05"]
     assert found.flags == []
+
+
+def test_the_balance_of_the_first_day_may_have_the_name_of_that_of_the_last(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "Kontoutskrift I perioden 01.01.2023 - 31.01.2023 Valuta NOK")],
+            [(40, "Forklaring"), (-380, "Ut av konto"), (-470, "Inn på konto"), (500, "Bokført")],
+            [(40, "Saldo i Deres favør 01.01.2023"), (-470, "16.704,30")],
+            [(40, "Ruter App"), (-380, "11.644,70"), (500, "03.01.2023")],
+            [(40, "Lønn ACME AS"), (-470, "25.893,90"), (500, "19.01.2023")],
+            [(40, "Saldo i Deres favør 31.01.2023"), (-470, "30.953,50")],
+        ],
+    )
+
+    assert found.amounts == ["-11644.70", "25893.90"]
+    assert found.checks[0]["status"] == "reconciled"
+    assert found.flags == []

@@ -19,9 +19,11 @@ def balance_pairs(facts: Sequence[PrintedFact], terms: ReadingTerms) -> list[Bal
     """Openings and closings that may belong together: the first with the last, then all others."""
     openings = _balances(facts, vocab.OPENING, terms)
     closings = _balances(facts, vocab.CLOSING, terms)
-    first, last = _by_date(facts, terms)
-    openings += [first] if first else []
+    first, last = _by_date(facts, DATED, terms)
     closings += [last] if last and (last is not first) else []
+    # "Balance in your favour" of the first day has the name of that of the last.
+    first = first or (None if openings else _by_date(facts, vocab.CLOSING, terms)[0])
+    openings += [first] if first else []
     # A subtotal is the closing balance only if no other is printed.
     closings = closings or _balances(facts, vocab.CARRIED, terms)[-1:]
     lefts: list[KnownBalance] = [*openings] or [None]
@@ -38,12 +40,12 @@ def _balances(
     return [(fact, value) for fact, value in values if value is not None]
 
 
-def _by_date(facts: Sequence[PrintedFact], terms: ReadingTerms) -> BalancePair:
-    """Among balances with a date, the earliest and the latest."""
+def _by_date(facts: Sequence[PrintedFact], kind: str, terms: ReadingTerms) -> BalancePair:
+    """Among balances of a kind that have a date, the earliest and the latest."""
     found = [
         (day, (fact, value))
         for fact in facts
-        if fact.kind == DATED
+        if fact.kind == kind
         and (day := dates.read_date(fact.date, terms.date_order or "dmy", terms.era))
         and (value := _balance(fact.value, terms)) is not None
     ]
