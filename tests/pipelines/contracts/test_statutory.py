@@ -29,6 +29,8 @@ def masked(text: str) -> str:
     "text",
     [
         REPAID,
+        f"Folgen des Widerrufs. {REPAID}",
+        "Widerrufsrecht. Sie haben das Recht, binnen 14 Tagen ohne Angabe von Gründen diesen Vertrag zu widerrufen.",
         DECLARED.format(
             "Musterwerk GmbH, Am Hang 1, 10115 Berlin, Tel. 030 123, post@musterwerk.example"
         ),

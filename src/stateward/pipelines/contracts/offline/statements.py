@@ -25,6 +25,7 @@ _CONDITION = re.compile(  # in the column of a name: when, or for whom, the row 
     r"from|until|till|before|after|since|without|with|only|except|net|old|new|example|sample)\b",
     re.IGNORECASE,
 )
+_PERIOD = re.compile(r"jahr|monat|quartal|year|month|quarter|phase", re.IGNORECASE)
 _OWN_LABEL = re.compile(r"\s*(?P<name>[^\W\d_][^:.\n]{1,40}):\s*\S")
 _SENTENCE_END = re.compile(
     r"(?<!\b\d)(?<!\b\d\d)(?<!\b[A-Z])(?<!\bMio)(?<!\bmtl)(?<!\binkl)(?<!\bincl)(?<!MwSt)(?<!USt)(?<!\bca)(?<!\bNr)(?<!\bSt)"
@@ -192,8 +193,25 @@ def _head(page: AnalyzedPage, cell: GridCell) -> Iterator[tuple[int, int]]:
     if first == cell.row or (columns < COLUMNS_MIN and first not in page.labelled.header_rows):
         return
     for head in page.grid.rows[first]:
-        if head.overlaps(cell):
+        if head.overlaps(cell) and not _is_value_of_label(page, head):
             yield head.start, head.end
+
+
+def _is_value_of_label(page: AnalyzedPage, head: GridCell) -> bool:
+    """Whether a cell above is the name or number of the label beside it, and no head: `Kunde | Svenja Papke`."""
+    words = page.grid.words(head)
+    if not head.column or not _NAME_OR_NUMBER.fullmatch(words):
+        return False
+    if _CONDITION.search(words) or _PERIOD.search(words):
+        return False
+    beside = page.grid.rows[head.row][head.column - 1]
+    own = page.grid.words(beside).rstrip(" :")
+    return any(
+        beside.start <= each.start < beside.end
+        and each.end - each.start >= len(own)
+        and (each.is_decoy or each.of_kind("text"))
+        for each in page.mentions
+    )
 
 
 def _sentence(page: AnalyzedPage, cell: GridCell, start: int, end: int) -> tuple[int, int]:
