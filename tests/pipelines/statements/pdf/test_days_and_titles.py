@@ -139,3 +139,26 @@ def test_the_balance_of_the_first_day_may_have_the_name_of_that_of_the_last(tmp_
     assert found.amounts == ["-11644.70", "25893.90"]
     assert found.checks[0]["status"] == "reconciled"
     assert found.flags == []
+
+
+def test_a_last_row_that_begins_like_a_total_counts_if_its_balance_follows(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "From 1 February 2024 to 29 February 2024")],
+            [
+                (40, "Date"),
+                (110, "Text"),
+                (-380, "Withdrawals"),
+                (-470, "Deposits"),
+                (-550, "Balance"),
+            ],
+            [(110, "Opening balance"), (-550, "1,000.00")],
+            [(40, "14 Feb"), (110, "INTEREST"), (-470, "30.00"), (-550, "1,030.00")],
+            [(40, "29 Feb"), (110, "PAYROLL"), (-470, "500.00"), (-550, "1,530.00")],
+            [(110, "TOTAL WINE & MORE"), (-380, "80.00"), (-550, "1,450.00")],
+        ],
+    )
+
+    assert found.amounts == ["30.00", "500.00", "-80.00"]
+    assert found.flags == []

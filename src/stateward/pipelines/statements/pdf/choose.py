@@ -24,7 +24,7 @@ from stateward.pipelines.statements.pdf.balance_pairs import (
     balance_pairs,
     matching_pair,
 )
-from stateward.pipelines.statements.pdf.rows import DraftRow, PrintedFact
+from stateward.pipelines.statements.pdf.rows import UNBOOKED, DraftRow, PrintedFact
 from stateward.pipelines.statements.pdf.sign_readings import (
     SectionDraft,
     SignReading,
@@ -177,9 +177,16 @@ def _doubt_rows(draft: SectionDraft) -> None:
     """
     decimal = decimal_of(draft).decimal
     whole, part = _Summed(), _Summed()
+    above: Decimal | None = None
     for entry in draft.rows:
+        after = money.amount(entry.money.get(vocab.BALANCE, ""), decimal)
         roles = [role for role in vocab.AMOUNT_ROLES if role in entry.money]
         value = money.amount(entry.money[roles[0]], decimal) if len(roles) == 1 else None
+        # TOTAL sells wine: a balance that follows from the one above it is that of a booking.
+        is_moved = bool(value) and None not in (above, after) and entry.doubt != UNBOOKED
+        if is_moved and abs(after - above) == abs(value):  # type: ignore[operator, arg-type]
+            entry.doubt = ""
+        above = after if after is not None else above
         if phrase := annulled_phrase(" ".join(entry.texts)):
             entry.doubt = entry.doubt or f"{REMARKED} {phrase!r}"
         if value is None:
