@@ -86,6 +86,8 @@ any cell ends with a part of a day, and a cell once whether it is an amount: `pa
 (median of 11 runs of each, in turns, 150 documents each, load average 14 to 18). A profiler that counts calls had said
 two fifths; by processor time it is a tenth. Collecting garbage, 0.13 times for an upload, is not worth a setting.
 A document whose source type is named is not asked how surely it is one: the API took 26 and 29 µs where it took 117.
+By 1,520 samples of processor time no line of the two stages has more than 2 %: trying the head of the table in each of
+its possible forms takes 17 %, order of dates, decimal sign and sign 13 %, columns 9 %, delimiter 6 %, `normalize` 13 %.
 
 The worker: a sixth was the log lines of the two stages, each cleaned twice, once by the child and once more because a
 child is not trusted; a tenth were announcements of its slots, 160 in 800 uploads, because the mean time of jobs
