@@ -109,3 +109,19 @@ def test_parts_of_a_premium_are_accounted_for_by_their_sum() -> None:
 
     assert value(found, "monthly_premium") == "14.28"
     assert is_approved(found)
+
+
+def test_the_number_of_a_paragraph_is_no_deductible_and_privat_haftpflicht_is_a_whole_name() -> (
+    None
+):
+    text = POLICY.format(sums=SUMS, premium=PREMIUM).replace(
+        "Versicherungsschein Hausratversicherung", "Versicherungsvertrag Privat-Haftpflicht"
+    )
+    clauses = "§ 5 Selbstbeteiligung\nJe Schadenfall tragen Sie 150 EUR selbst.\n§ 6 Ausschlüsse\n"
+    rules = default_rules()
+    found = by_rules(text_document(text + clauses), rules.vertical("insurance"), rules)
+
+    sure = {each.field: each.confidence for each in found.found}
+    assert value(found, "policy_type") == "Privat-Haftpflicht"
+    assert value(found, "deductible") == "150.00"
+    assert min(sure["policy_type"], sure["deductible"]) >= rules.vertical("insurance").threshold

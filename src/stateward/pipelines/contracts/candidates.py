@@ -123,7 +123,7 @@ _MONEY = re.compile(
     rf"\s{{0,3}}(?P<after>{_CURRENCY}|{_CENT}){_WORD_END})"
 )
 _BARE = re.compile(
-    rf"(?<![\w.,/-])(?P<figure>{_STRICT})(?:(?P<times>{_TIMES}){_WORD_END})?(?![\w%°/]|[.,]\d|\s?[%x×]|\.\d)"
+    rf"(?<![\w.,/-])(?<!§)(?<!§\s)(?P<figure>{_STRICT})(?:(?P<times>{_TIMES}){_WORD_END})?(?![\w%°/]|[.,]\d|\s?[%x×]|\.\d)"
 )
 # `01.12.` is a day of every year.
 _DAY_OF_YEAR = re.compile(r"(?:0?[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])")

@@ -50,7 +50,8 @@ _CUT = re.compile(
     r"entschieden|gewählt|abgeschlossen|bestellt|beliefert|\((?:ab|gültig|seit|from|valid)|(?:Tarif|"
     r"Kunden)nummer|Vertragsnummer)\b|\s*[;|]|\.\s|,\s(?=[a-zäöü])|,\s?(?=\d+\s?(?:GB|MB|TB|Mbit|MBit|Mbps)\b)|\.$"
 )
-_WHOLE = re.compile(r"versicherung|insurance", re.IGNORECASE)
+# What needs no further word to be the name of an insurance.
+_WHOLE = re.compile(r"versicherung|insurance|privat-?haftpflicht", re.IGNORECASE)
 _COVER = re.compile(
     r"versicherung|insurance|schutz|cover|police|policy|haftpflicht|kasko", re.IGNORECASE
 )
