@@ -6,7 +6,7 @@ import pytest
 
 from stateward.definition.plugin import Content
 from stateward.pipelines.experiments.detection import MEASUREMENTS, detect
-from stateward.pipelines.experiments.doubts import outlier, repeated_rows
+from stateward.pipelines.experiments.doubts import outlier, repeated_keys, repeated_rows
 
 TEMPERATURES = ["11.0", "12.2", "13.2", "13.8", "12.9", "11.4", "9.6", "8.0", "6.4"]
 
@@ -17,6 +17,9 @@ TEMPERATURES = ["11.0", "12.2", "13.2", "13.8", "12.9", "11.4", "9.6", "8.0", "6
         ([*TEMPERATURES, "85.0"], "°C", ("85.0", "6.4", "13.8")),
         ([*TEMPERATURES, "-60"], "°C", ("-60", "6.4", "13.8")),
         ([*TEMPERATURES, "20.0"], "°C", None),
+        ([*TEMPERATURES, "-3.5"], "°C", ("-3.5", "6.4", "13.8")),
+        ([*TEMPERATURES, "-0.5"], "°C", None),
+        ([*TEMPERATURES, "-3.5", "-4.0"], "°C", None),
         ([*TEMPERATURES, "85.0", "85.0"], "°C", None),
         (["52", "54", "56", "58", "61", "64", "67", "72", "112"], "%", ("112", "52", "72")),
         (["52", "54", "56", "58", "61", "64", "67", "72", "112"], "", None),
@@ -41,6 +44,15 @@ def test_rows_that_repeat_are_told_where_another_column_never_does() -> None:
         "kind",
     )
     assert repeated_rows([{"kind": "a"}, {"kind": "a"}, {"kind": "b"}, {"kind": "a"}]) == (0, "")
+
+
+def test_a_number_of_a_row_that_comes_again_is_told() -> None:
+    numbers = [f"P{at:02}" for at in range(1, 10)]
+
+    assert repeated_keys([{"plant": each} for each in [*numbers, "P09"]]) == ("plant", ["P09"])
+    assert repeated_keys([{"plant": each} for each in numbers]) == ("", [])
+    assert repeated_keys([{"plant": each} for each in numbers * 2]) == ("", [])
+    assert repeated_keys([{"mode": each} for each in ["bus", *"abcdefghi", "bus"]]) == ("", [])
 
 
 def test_units_below_the_headings_make_a_table_research_data(tmp_path: Path) -> None:

@@ -426,7 +426,7 @@ def test_the_only_negative_number_of_nines_is_noted(tmp_path: Path, sentinel: st
     assert note.startswith(f"SENTINEL_VALUE: table, level: {sentinel} in 1 rows")
 
 
-@pytest.mark.parametrize("word", ["n.d.", "<0.5"])
+@pytest.mark.parametrize("word", ["lost", "<0.5"])
 def test_numbers_that_are_texts_because_of_a_few_cells_are_noted(tmp_path: Path, word: str) -> None:
     found = run(f"id,alt\na,31\nb,28\nc,{word}\n".encode(), tmp_path)
 
@@ -460,3 +460,13 @@ def test_torn_rows_of_a_small_table_of_two_columns_do_not_hide_the_others(
 
     assert len(points(found)) == rows
     assert {fault[2] for fault in faults(found)} == {"ROW_LENGTH"}
+
+
+def test_notes_on_rows_stay_where_statistics_have_notes_of_their_own(tmp_path: Path) -> None:
+    rows = "\n".join(f"P{at},{at + 20},3.{at}" for at in range(9))
+
+    found = run(f"plant,age,mass\n{rows}\nP9,421,n.d.\nP10,25,3.2,lost label\n", tmp_path)
+
+    codes = [note.partition(":")[0] for note in found.notes]
+    assert codes == ["FAULTY_ROWS", "OUTLIER"]
+    assert columns(found)["mass"]["missing"] == 1

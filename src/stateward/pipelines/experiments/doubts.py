@@ -1,21 +1,26 @@
 """Values that fit their schema and may still be faults: nothing is left out for them, a person is told."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nlargest, nsmallest
 from itertools import pairwise
 
 OUTLIER = "OUTLIER"
 REPEATED_ROWS = "REPEATED_ROWS"
+REPEATED_KEY = "REPEATED_KEY"
 VALUES_MIN = 8  # with fewer, nothing is far from the others
 DISTINCT_MIN = 4  # with fewer, as of a switch or a constant, there is no range that others could lie outside of
 DILUTED = 2  # times the value before: such a series has no far end
-# How many times the range of all others a value must lie outside of it; of a share above the whole, once is enough.
-FAR, FAR_OF_PERCENT = 3, 1
+# How many times the range of all others a value must lie outside of it. Once is enough of a share above the whole, and
+# of the only negative number.
+FAR, FAR_OF_PERCENT, FAR_OF_NEGATIVE = 3, 1, 1
+KEYS_REPEATED_MAX = 2
 PERCENT, WHOLE = "%", 100
 NINES = re.compile(
     r"-?9{3,8}(?:\.[09]{1,4})?"
 )  # that instruments write for a missing value, and are told of apart
+_KEY = re.compile(r"[^\W\d_]{1,8}[-_ ]?[0-9]{1,8}[a-z]?")
 
 Rows = Sequence[Mapping[str, str | None]]
 
@@ -31,9 +36,10 @@ def outlier(texts: Sequence[str], unit: str) -> tuple[str, str, str] | None:
         return None
     (low, next_low), (high, next_high) = nsmallest(2, numbers), nlargest(2, numbers)
     factor = FAR_OF_PERCENT if unit == PERCENT and high > WHOLE >= next_high else FAR
+    factor_below = FAR_OF_NEGATIVE if low < 0 <= next_low else FAR
     ends = (
         (high, low, next_high, high - next_high, factor),
-        (low, next_low, high, next_low - low, FAR),
+        (low, next_low, high, next_low - low, factor_below),
     )
     for value, least, most, distance, times in ends:
         if distance > times * (most - least):
@@ -56,6 +62,16 @@ def repeated_rows(rows: Rows) -> tuple[int, str]:
     return 0, ""
 
 
+def repeated_keys(rows: Rows) -> tuple[str, list[str]]:
+    """The first column if it numbers the rows, as `P07` does, and the numbers that come again; ("", []) if none."""
+    name = next(iter(rows[0]), "") if len(rows) >= VALUES_MIN else ""
+    texts = [row[name] or "" for row in rows] if name else []
+    repeated = [text for text, times in Counter(texts).items() if times > 1]
+    is_key = all(map(_KEY.fullmatch, texts)) and len(repeated) <= KEYS_REPEATED_MAX
+    is_rare = len(texts) - len({*texts}) <= KEYS_REPEATED_MAX
+    return (name, repeated) if repeated and is_key and is_rare else ("", [])
+
+
 def doubts_of(name: str, numeric: Sequence[tuple[str, str]], rows: Rows) -> Iterator[str]:
     """What a person should look at in a table; `numeric` are its columns of numbers with their units."""
     for column, unit in numeric:
@@ -72,4 +88,11 @@ def doubts_of(name: str, numeric: Sequence[tuple[str, str]], rows: Rows) -> Iter
         yield (
             f"{REPEATED_ROWS}: {name}: {count} rows are the same as the one before, also in {key}, which otherwise "
             "never repeats; they are counted"
+        )
+        return
+    column, keys = repeated_keys(rows)
+    if keys:
+        yield (
+            f"{REPEATED_KEY}: {name}, {column}: {', '.join(keys)} stands in several rows, and otherwise each row has "
+            "its own; they are counted"
         )

@@ -28,6 +28,11 @@ class ExperimentSettings(Section, frozen=True, kw_only=True):
         "--",
         "---",
         "#N/A",
+        "n.a.",
+        "n.d.",
+        "k.A.",
+        "k. A.",
+        "NR",
     )
     rows_max: Annotated[Count, Meta(description="The most rows of all tables together.")] = 500_000
     columns_max: Annotated[Count, Meta(description="The most columns of a table.")] = 500

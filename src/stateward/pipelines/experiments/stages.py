@@ -134,6 +134,7 @@ def validate(job: Job) -> Outcome[DataPoint]:
         "tables": msgspec.to_builtins(tables),
         "package": dataset.package,
         "faults": len(faults),
+        "notes": list(notes),
     }
     return Outcome(facts={"notes": notes} if notes else {}, items=points, about=about)
 
@@ -322,8 +323,10 @@ def process(job: Job) -> Outcome[Fields]:
     ]
     for note in notes:
         job.log(note, level="warning", code=note.partition(":")[0])
+    # A record shows the notes of the last stage that has any, so that those of the rows are told again.
+    told = about.get("notes")
     return Outcome(
-        facts={"notes": notes} if notes else {},
+        facts={"notes": [*(told if isinstance(told, list) else ()), *notes]} if notes else {},
         items=items,
         about={"sentence": sentence, **further},
     )

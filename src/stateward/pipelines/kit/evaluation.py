@@ -69,9 +69,10 @@ class StagesRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notes(self) -> list[str]:
-        """What all stages want a person to look at."""
+        """What a person is told to look at: as of a record, the notes of the last stage that has any."""
         said = [one.facts.get("notes") for one in self.completed.values()]
-        return [str(note) for notes in said if isinstance(notes, list) for note in notes]
+        last = next((notes for notes in reversed(said) if notes), [])
+        return [str(note) for note in last] if isinstance(last, list) else []
 
 
 def run_stages(

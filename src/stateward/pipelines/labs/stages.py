@@ -74,9 +74,8 @@ def normalize(job: Job) -> Outcome[LabResult]:
     """Observations as results: coded, in canonical units, with recomputed flags."""
     results = list(normalized(job.items(Observation)))
     _log_problems(job, results)
-    parsed = job.about("parse").get("notes")
     # Notes and flags of a stage replace those of the one before.
-    facts = _facts_of([str(each) for each in parsed] if isinstance(parsed, list) else [], results)
+    facts = _facts_of(_notes_of(job, "parse"), results)
     return Outcome(facts=facts, about={"problems": _counts(results)}, items=results)
 
 
@@ -96,8 +95,9 @@ def analyze(job: Job) -> Outcome[AnalyzedResult]:
     """Results with what a person should look at: critical ones, those out of range, large changes."""
     options = LabOptions.of(job)
     earlier = list(job.earlier(EarlierResult))
+    validated = list(job.items(LabResult, "validate"))
     results = analyze_results(
-        job.items(LabResult, "validate"),
+        validated,
         critical=options.critical(),
         delta_percent=options.delta_percent,
         earlier=earlier,
@@ -111,7 +111,8 @@ def analyze(job: Job) -> Outcome[AnalyzedResult]:
         "confidence": min((each.confidence for each in results), default=0),
     }
     if job.is_earlier_cut:
-        facts["notes"] = [f"EARLIER_CUT: {EARLIER_CUT}"]
+        cut = f"EARLIER_CUT: {EARLIER_CUT}"
+        facts |= _facts_of([*_notes_of(job, "validate"), cut], validated)
     return Outcome(facts=facts, about={"sentence": summary_of(results)}, items=results)
 
 
@@ -137,6 +138,12 @@ def notes_of(results: Sequence[LabResult]) -> list[str]:
         for code in NOTEWORTHY
         if counts[code]
     ][:NOTES_MAX]
+
+
+def _notes_of(job: Job, stage: str) -> list[str]:
+    """The notes of an earlier stage on the document as a whole."""
+    told = job.about(stage).get("notes")
+    return [str(each) for each in told] if isinstance(told, list) else []
 
 
 def _facts_of(notes: Sequence[str], results: Sequence[LabResult]) -> Fields:
