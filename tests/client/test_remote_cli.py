@@ -330,6 +330,7 @@ def test_the_history_is_exported_and_held_to_a_checkpoint_from_afar(
     lines = (folder / "transitions.jsonl").read_text().splitlines()
     assert len(lines) == len(api.app.store.log.read())
     assert json.loads(lines[0])["version"] == 0
+    assert folder.stat().st_mode & 0o077 == 0
 
 
 def test_an_export_that_is_refused_leaves_what_was_there(

@@ -446,7 +446,7 @@ class RemoteApp(AppProtocol):
         with translate_errors():
             lines = self._client.history_lines()
             first = list(islice(lines, 1))  # a refusal makes no folder
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             count = write_file(
                 str(folder / TRANSITIONS_FILE), _with_progress(chain(first, lines), progress)
             )
