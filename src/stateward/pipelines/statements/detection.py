@@ -100,6 +100,11 @@ _PDF_COLUMN = re.compile(
 _PDF_ANY_DAY = re.compile(
     r"(?<![\d.,])\d{1,4}[./-]\d{1,2}[./-](?:\d{4}|\d{2})?(?!\d)|(?<![\d/])\d{1,2}/\d{1,2}(?![\d/])"
 )
+# EXTRACTO DE AGOSTO 2024: of a month, as nothing but a statement is.
+_PDF_OF_MONTH = re.compile(
+    r"\b(?:extracto|extrato|estratto|releve|statement|kontoauszug|rekeningafschrift|kontoutdrag|kontoutskrift|tiliote)"
+    r"(?: [a-z]{2,3}){0,2} ([a-z]{3,12}) 20[0-9]{2}\b"
+)
 _PDF_WORDED_DAY = re.compile(
     r"(?<![\d.,])\d{1,2}\.?[ -](?=([^\W\d_]{3,10})\b)|\b([^\W\d_]{3,10})(?=\.? \d{1,2}(?![\d.,]))"
 )
@@ -203,7 +208,10 @@ def _is_other(shown: Peek) -> bool:
 
 def _is_titled(text: str) -> bool:
     """Whether it calls itself a statement; blanks may be missing where letters are set one by one."""
-    bare = simplify(text).replace(" ", "")
+    simple = simplify(text)
+    if any(fold(month) in MONTHS for month in _PDF_OF_MONTH.findall(simple)):
+        return True
+    bare = simple.replace(" ", "")
     return any(title in bare for title in words().titles)
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from lab.documents.statements import Paper
 from lab.documents.statements.paper import A4
+from stateward.definition.plugin import Content
+from stateward.pipelines.statements.detection import CONFIDENCES, detect
 from tests.pipelines.statements.pdf.judging import write
 from tests.pipelines.statements.reading import Read, read_bytes
 
@@ -162,3 +164,18 @@ def test_a_last_row_that_begins_like_a_total_counts_if_its_balance_follows(tmp_p
 
     assert found.amounts == ["30.00", "500.00", "-80.00"]
     assert found.flags == []
+
+
+def test_a_statement_of_a_month_with_one_row_is_a_statement(tmp_path: Path) -> None:
+    paper = Paper(A4)
+    paper.page()
+    write(paper, 60, [(40, "EXTRACTO DE AGOSTO 2024")])
+    write(paper, 80, [(40, "Periodo del 27/07/2024 al 26/08/2024")])
+    write(paper, 100, [(40, "F. OPER."), (130, "CONCEPTO"), (-500, "IMPORTE")])
+    write(paper, 120, [(40, "08/08"), (130, "Nomina ACME S.A."), (-500, "4.113,03")])
+    path = tmp_path / "agosto.pdf"
+    path.write_bytes(paper.pdf())
+
+    found = detect(Content(path=path, head=path.read_bytes()[:4096], name=path.name))
+
+    assert found.confidence == CONFIDENCES["pdf"]
