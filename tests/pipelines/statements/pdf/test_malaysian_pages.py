@@ -172,3 +172,32 @@ def test_a_company_that_pays_salaries_contradicts_no_sign(tmp_path: Path) -> Non
 
     assert set(found.amounts) == {"-100.00"}
     assert found.flags == []
+
+
+def test_dates_stand_below_the_longer_of_two_names(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [
+                (62, "Date"),
+                (158, "Description"),
+                (348, "Withdrawal"),
+                (423, "Deposits"),
+                (500, "Balance"),
+            ],
+            [
+                (58, "Tarikh"),
+                (158, "Diskripsi"),
+                (346, "Pengeluaran"),
+                (423, "Gubahan"),
+                (505, "Baki"),
+            ],
+            [(100, "Opening Balance"), (-530, "1,000.00")],
+            [(38, "13/05/2025"), (100, "TR TO C/A"), (-388, "10.00"), (-530, "990.00")],
+            [(38, "28/05/2025"), (100, "FUND"), (-455, "500.00"), (-530, "1,490.00")],
+        ],
+    )
+
+    assert found.dates == ["2025-05-13", "2025-05-28"]
+    assert found.amounts == ["-10.00", "500.00"]
+    assert found.flags == []

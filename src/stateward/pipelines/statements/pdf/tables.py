@@ -123,6 +123,11 @@ def _heading(
             return None  # the first line does not belong to it
     while (again := heading_at(lines, names, heading.end)) is not None and _repeats(again, heading):
         heading.end = again.end
+        for column, below in zip(heading.columns, again.columns, strict=True):
+            if (
+                again.roles != heading.roles
+            ):  # centred names of several lengths span the column together
+                column.x0, column.x1 = min(column.x0, below.x0), max(column.x1, below.x1)
     return heading
 
 
