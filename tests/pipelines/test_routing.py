@@ -453,3 +453,13 @@ def test_an_export_that_numbers_its_bookings_by_seconds_stays_a_statement(
     path.write_text("\n".join(["Date,Description,Amount,Currency,Balance", *rows]))
 
     assert route(app, path) == "upload"
+
+
+def test_bookings_typed_with_decimal_commas_are_no_research_data(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "june.txt"
+    path.write_text(
+        "Copied from the account of Mum (Confluence Bank, account 4711)\nbalance on 31/05   +1 284,55\n"
+        "02/06  EDF   -87,12\n03/06  CPAM   +23,50\n05/06  CARD 04/06 BIOCOOP   -63,48\n08/06  CHEQUE   -150,00\n"
+    )
+
+    assert not any(each.machine == "experiments" for each in app.plugins.candidates(path))

@@ -74,3 +74,12 @@ def test_a_page_that_ends_in_the_middle_is_flagged(
 
     assert isinstance(found.parsed, Completed)
     assert found.parsed.facts.get("flags", []) == flags
+
+
+@pytest.mark.parametrize("day", ["12/01/2026", "1/12/26", "12.01.2026"])
+def test_a_day_in_figures_of_a_review_is_not_that_of_the_page(day: str) -> None:
+    html = f"<html><body><h1>A pot</h1><p>{LONG}</p><p>Ana G.: a fine pot. {day}</p></body></html>"
+
+    assert printed_date("2026-01-12", html, main_text._lines_above(html, LONG)) == ""
+    told = html.replace("Ana G.: a fine pot.", "Page updated")
+    assert printed_date("2026-01-12", told, main_text._lines_above(told, LONG)) == "2026-01-12"

@@ -57,6 +57,10 @@ _HEADING_WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORDS = re.compile(r"[^\W\d_]{4}|\ufffd{2}")  # or letters of an encoding that is not guessed here
 _FINE = re.compile(rf"[+-]?[0-9]*[.,][0-9]{{{DECIMALS_MIN},}}(?:[eE][+-]?[0-9]+)?")
+AMOUNTS_MIN = 3
+_AMOUNT_AT_END = re.compile(
+    r"^[^,;|\t]*[^\W\d_]{2}[^,;|\t]*\s{2,}[-+]?\d[\d. ]*,\d\d\W{0,3}[A-Za-z]{0,3}\W*$"
+)
 _UNIT_PARTS = re.compile(r"[\s()/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
 
 
@@ -72,7 +76,7 @@ def detect(content: Content) -> Detected | None:
     ]
     is_other = text.lstrip("\ufeff \r\n\t").startswith(("{", "[", "<", "%PDF", "MSH|"))
     rows = first_rows(lines)
-    if is_other or is_binary(text):
+    if is_other or is_binary(text) or _has_only_amounts(lines[1:]):
         return None
     if not (headings := _headings(rows)):
         return _below_other_lines(rows)
@@ -85,6 +89,13 @@ def detect(content: Content) -> Detected | None:
         return _table(READINGS)
     is_told = _units(headings) >= UNITS_MIN or _is_units_row(rows[1]) or len(sales) >= SALES_MIN
     return _table(MEASUREMENTS if is_told else confidence)
+
+
+def _has_only_amounts(lines: Sequence[str]) -> bool:
+    """Whether commas of a text are those of amounts at the ends of its lines: `02/06  Rent   -87,12` is one cell."""
+    parted = [line for line in lines if "," in line]
+    amounts = sum(map(bool, map(_AMOUNT_AT_END.search, parted)))
+    return amounts >= AMOUNTS_MIN and amounts >= EVEN * len(parted)
 
 
 def _is_units_row(cells: Sequence[str]) -> bool:

@@ -212,10 +212,16 @@ def _is_of_page(date: str, html: str, above: Sequence[str]) -> bool:
     if any(date in page_dates(line) for line in above):
         return True
     # To find the days of a line takes long, and a page may have thousands of comments: few lines are asked.
-    day = re.compile(rf"(?<!\d)0?{int(date[-2:])}(?!\d)")
+    year, month, day_number = map(int, date.split("-"))
+    day = re.compile(rf"(?<!\d)0?{day_number}(?!\d)")
+    # In figures either may come first: which one, the page need not tell.
+    figures = re.compile(
+        rf"(?<!\d)(?:0?{day_number}([./-])0?{month}\1|0?{month}([./-])0?{day_number}\2)(?:{year}|{year % 100:02})(?!\d)"
+    )
     lines = [line for line in _shown_lines(html) if day.search(line[:DATED_CHARS_MAX])]
     lines.sort(key=lambda line: not _WRITTEN_THEN.search(line))
-    told = next((line for line in lines if date in page_dates(line[:DATED_CHARS_MAX])), "")
+    dated = (line[:DATED_CHARS_MAX] for line in lines)
+    told = next((line for line in dated if figures.search(line) or date in page_dates(line)), "")
     return not told or bool(_WRITTEN_THEN.search(told))
 
 
