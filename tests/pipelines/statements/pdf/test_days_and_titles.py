@@ -179,3 +179,21 @@ def test_a_statement_of_a_month_with_one_row_is_a_statement(tmp_path: Path) -> N
     found = detect(Content(path=path, head=path.read_bytes()[:4096], name=path.name))
 
     assert found.confidence == CONFIDENCES["pdf"]
+
+
+def test_balances_above_and_below_rows_that_cannot_be_read_prove_nothing(tmp_path: Path) -> None:
+    rows: list[Line] = [
+        [(90, "0107 0207"), (-330, f"{10 + day},40"), (430, "Rema 1000")] for day in range(6)
+    ]
+    found = read(
+        tmp_path,
+        [
+            [(40, "Kontoutskrift I perioden 01.07.2023 - 31.07.2023 Valuta NOK")],
+            [(80, "Bokført Rentedato"), (-330, "Ut av konto"), (-420, "Inn på konto")],
+            [(-420, "23.457,80"), (430, "Saldo i Deres favør 01.07.2023")],
+            *rows,
+            [(-420, "23.382,40"), (430, "Saldo i Deres favør 31.07.2023")],
+        ],
+    )
+
+    assert found.flags != [] or len(found.amounts) == len(rows)

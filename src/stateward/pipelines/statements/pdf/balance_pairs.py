@@ -30,7 +30,14 @@ def balance_pairs(facts: Sequence[PrintedFact], terms: ReadingTerms) -> list[Bal
     if not openings and last:  # the only one with a date may also be that of the first day
         lefts.append(last)
     rights: list[KnownBalance] = [*reversed(closings)] or [None]
-    return [(left, right) for left in lefts for right in rights][:PAIRS_MAX]
+    # One balance is not both: then a statement would add up of which no row was read.
+    pairs = [(left, right) for left in lefts for right in rights if not _is_one(left, right)]
+    return pairs[:PAIRS_MAX]
+
+
+def _is_one(left: KnownBalance, right: KnownBalance) -> bool:
+    """Whether both are the same printed balance."""
+    return left is not None and right is not None and left[0] is right[0]
 
 
 def _balances(
