@@ -64,3 +64,22 @@ def test_net_prices_and_a_renewal_up_to_a_month_wait(said: str, base: str) -> No
     text = written(ENERGY if base == "energy" else INSURANCE)
     found = extracted(f"{text}\n\n{said}", base)
     assert not validate_extraction(found, RULES).accepted
+
+
+@pytest.mark.parametrize("base", ["energy", "insurance"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Here are the details of your old plan.",
+        "Willkommen bei Ihrem Probeabo.",
+        "Neu: 120,00",
+        "Amendment: notice three months.",
+        "Korrektur: Frist drei Monate.",
+    ],
+)
+def test_a_usual_form_with_an_altering_word_and_a_short_remark_of_a_change_wait(
+    said: str, base: str
+) -> None:
+    text = written(ENERGY if base == "energy" else INSURANCE)
+    found = extracted(f"{text}\n\n{said}", base)
+    assert not validate_extraction(found, RULES).accepted

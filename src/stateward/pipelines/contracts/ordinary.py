@@ -61,6 +61,12 @@ _REMARK = re.compile(
     r"|N\.\s?B\.:?|P\.\s?S\.:?|NB:|PS:)\s*",
     re.IGNORECASE,
 )
+# A remark by which something becomes another: a few words behind it are enough.
+_CHANGE = re.compile(
+    r"^\W{0,5}(?:neu|änderung|ergänzung|nachtrag|zusatzvereinbarung|korrektur|berichtigung|amendment|change|update|addendum"
+    r"|correction|erratum)\b",
+    re.IGNORECASE,
+)
 # A paragraph and the law that it is in, such as `§ 58 Abs. 2 TKG`; not one of this contract, with a company behind it.
 _OF_LAW = re.compile(
     r"§{1,2}\s?\d+\w?(?:\s?(?:,|ff?\.?|Abs\.|Satz|S\.|Nr\.|lit\.|und|bis|\d+\w?|[a-h]\)?)(?=\s)){0,8}\s(?:des\s|der\s)?"
@@ -140,6 +146,11 @@ class _Words(NamedTuple):
     open: re.Pattern[str]
     idle: re.Pattern[str]
     denying: re.Pattern[str]
+
+    def is_altered_form(self, text: str) -> bool:
+        """Whether a form that says nothing is filled with a word that alters a contract: `details of your old plan`."""
+        is_form = self.idle.fullmatch(text.rstrip(" .!")) is not None
+        return is_form and _ALTERING.search(_FINE.sub("", text)) is not None
 
     def is_idle(self, text: str) -> bool:
         """Whether a sentence asserts nothing of a contract by its form: a question, an address, a known form."""
@@ -325,10 +336,11 @@ def _is_strange(text: str, names: frozenset[str], known: Iterable[_Known], words
     if _REMARK.match(text):
         # In small letters: an unknown word with a capital letter would count as a name, and say nothing.
         said = f"{_REMARK.sub('', text).rstrip(' .')}.".casefold()
-        if _DENIED.search(said) and 1 < len(said.split()) <= SHORT_WORDS:
+        is_short = len(said.split()) <= SHORT_WORDS
+        if is_short and (_CHANGE.match(text) or (_DENIED.search(said) and " " in said)):
             return True
         return all(each.strangeness(said, frozenset()) >= each.fact_limit for each in known)
-    if _RENEWED.search(text):
+    if _RENEWED.search(text) or words.is_altered_form(text):
         return True
     least = 1.0
     for each in known:
