@@ -2,6 +2,7 @@
 
 from stateward.core.errors import InvalidCorrection
 from stateward.core.machine import Machine
+from stateward.core.view import WaitContext, explain
 from stateward.definition.declare import declare
 from tests.core.builders import Story
 
@@ -50,6 +51,8 @@ def test_a_rejection_that_fails_rests_until_a_person_retries_the_stage_that_was_
 
     assert (story.status, story.record.error_code) == ("error", "REVIEW_REJECTED")
     assert (story.record.failed_from, story.record.due_at) == ("reading", None)
+    why = explain(story.machine, story.record, WaitContext(now=story.record.entered_at))
+    assert why.sentence.startswith("it was rejected in review: Rejected by ")
 
     story.asks("retry.requested")
     assert story.status == "new"

@@ -45,6 +45,7 @@ from stateward.core.model import (
     PERSON,
     PRIORITY,
     PRIORITY_NORMAL,
+    REVIEW_REJECTED,
     RUNNER,
     SECOND,
     SEQUENCER,
@@ -537,7 +538,7 @@ def _refuse(
     moved = replace(
         moved,
         failed_from=record.status if stage is None else stage.running,
-        error_code="REVIEW_TIMED_OUT" if is_timeout else "REVIEW_REJECTED",
+        error_code="REVIEW_TIMED_OUT" if is_timeout else REVIEW_REJECTED,
         error_message=event.reason
         or (
             f"no person answered the review {review.name} in time"

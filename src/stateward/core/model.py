@@ -29,6 +29,7 @@ PRIORITY_REASON = "priority_reason"  # the label that says why a document has it
 AUTHORITY = "coordinator"
 SKIPPED = "skipped"
 CANCELLED = "CANCELLED"  # the error code of a record that a person stopped: an outcome of its own
+REVIEW_REJECTED = "REVIEW_REJECTED"  # the error code of one that a person refused in a review
 FATAL = "fatal"  # failed of what no retry can cure; moves on when its `due_at` comes, unless a person retries it
 ERASED_REST = "erased"  # its contents were erased: nothing can happen to it any more
 HELD = "held"  # waits before an external stage until its driver requests the stage

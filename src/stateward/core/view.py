@@ -12,6 +12,7 @@ from stateward.core.model import (
     FLAGS,
     HELD,
     NOTES,
+    REVIEW_REJECTED,
     SECOND,
     Fields,
     Loss,
@@ -310,6 +311,12 @@ def _explain_failure(machine: Machine, record: Record, around: WaitContext) -> E
             code="cancelled",
             sentence=f"it was cancelled: {record.error_message}",
             advice=f"stateward retry {record.id} takes it up again",
+        )
+    if record.error_code == REVIEW_REJECTED:
+        return Explanation(
+            code="failed",
+            sentence=f"it was rejected in review: {record.error_message}",
+            advice=f"fix the cause, then: stateward retry {record.id}",
         )
     return Explanation(
         code="failed",
