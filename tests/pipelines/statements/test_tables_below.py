@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.pipelines.statements.reading import read_bytes
 
 ROWS = (
@@ -28,7 +30,9 @@ def test_another_table_with_other_sums_is_said(tmp_path: Path) -> None:
 
 
 def test_a_balance_below_headings_of_its_own_is_no_row(tmp_path: Path) -> None:
-    text = f"{ROWS}\nSaldos de inversion\nFecha,Descripcion,Importe\n28/02/2026,SALDO INVERSION,1530.22\n"
+    text = (
+        f"{ROWS}\nSaldos de inversion\nFecha,Descripcion,Importe\n28/02/2026,SALDO FINAL,1530.22\n"
+    )
 
     read = read_bytes(tmp_path, text)
 
@@ -36,8 +40,9 @@ def test_a_balance_below_headings_of_its_own_is_no_row(tmp_path: Path) -> None:
     assert read.flags == []
 
 
-def test_a_booking_below_headings_of_its_own_is_said(tmp_path: Path) -> None:
-    text = f"{ROWS}\nOtra cuenta\nFecha,Descripcion,Importe\n28/02/2026,COMPRA TIENDA,1530.22\n"
+@pytest.mark.parametrize("said", ["COMPRA TIENDA", "Balance transfer to savings", "SALDO MOVIL"])
+def test_a_booking_below_headings_of_its_own_is_said(tmp_path: Path, said: str) -> None:
+    text = f"{ROWS}\nOtra cuenta\nFecha,Descripcion,Importe\n28/02/2026,{said},1530.22\n"
 
     assert "ROW_RAGGED" in read_bytes(tmp_path, text).flags
 

@@ -53,7 +53,8 @@ class RowTotals(NamedTuple):
             return False
         texts = [cell for cell in cells if any(map(str.isalpha, cell))]
         if texts:
-            return headings.role_of(texts[0].split()[0]) == "balance"
+            # As a whole: "Balance transfer to savings" is a booking.
+            return headings.is_balance_label(texts[0]) or headings.role_of(texts[0]) == "balance"
         printed = [cell for cell in cells if money.is_amount(cell) and not cell.strip().isdigit()]
         values = [money.amount(cell, self.decimal) for cell in printed if not dates.is_date(cell)]
         return bool(values) and all(abs(v) in self.sums for v in values if v is not None)
