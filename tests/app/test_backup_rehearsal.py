@@ -82,6 +82,29 @@ def test_a_restore_that_is_killed_at_any_step_can_be_given_again(
     assert step > 5
 
 
+def test_half_a_ledger_of_a_restore_that_was_killed_is_copied_again(
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy_one(source: Path, to: str, **_: object) -> None:
+        shutil.copy2(source / "HEAD", to)
+        raise KeyboardInterrupt
+
+    make_set(own, tmp_path / "backup")
+    (made,) = FolderPlace(tmp_path / "backup").sets()
+    place, target = tmp_path / "backup" / "sets" / made.name, settings_at(tmp_path / "restored")
+    with monkeypatch.context() as cut:
+        cut.setattr(shutil, "copytree", copy_one)
+        with pytest.raises(KeyboardInterrupt):
+            restore(place, target)
+
+    restore(place, target)
+
+    copied = {each.name for each in (tmp_path / "restored" / "ledger").iterdir()}
+    assert copied == {each.name for each in (place / "ledger").iterdir()}
+    with App(target) as app:
+        assert app.admin.verify().findings == ()
+
+
 @pytest.mark.long
 def test_a_removal_of_old_sets_that_is_killed_at_any_step_leaves_whole_sets_alone(
     own: Settings, tmp_path: Path

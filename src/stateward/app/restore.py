@@ -41,6 +41,7 @@ from stateward.settings import Settings
 
 SQLITE_FILE = "stateward.db"  # of sets before `PIECES_FORMAT`
 PIECES_FORMAT = 2
+UNFINISHED = ".restoring"  # in a ledger that is being copied
 OTHER_HASH = "is not the file that was backed up: it cannot be read, or its hash is another"
 
 
@@ -193,9 +194,13 @@ def _copy_ledger(place: Path, made: BackupSet, settings: Settings) -> None:
         return
     if any(each.startswith(f"{LEDGER_FOLDER}/") for each in _damaged_files(place, made)):
         return  # which is told; the mirror is made anew from the history
-    if Path(mirror).exists() and any(Path(mirror).iterdir()):
+    unfinished = Path(mirror) / UNFINISHED
+    if Path(mirror).exists() and any(Path(mirror).iterdir()) and not unfinished.exists():
         return  # what survived knows at least as much, and is compared with the restored history
+    Path(mirror).mkdir(parents=True, exist_ok=True)
+    unfinished.touch()  # half a ledger of a restore that was killed is not one that survived
     shutil.copytree(source, mirror, dirs_exist_ok=True)
+    unfinished.unlink()
 
 
 @contextmanager
