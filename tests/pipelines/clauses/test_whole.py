@@ -263,6 +263,8 @@ def test_contracts_are_known_by_their_content_and_statements_stay_statements() -
         (("This agreement binds the parties.", "TERM", "PRICE", "LAW"), True),
         (("Kündigung", "hiermit kündige ich meinen Vertrag zum 3. Mai."), False),
         (("Minutes", "It was agreed that each party shall pay."), False),
+        (("Dear parents,", "1. Bring a coat.", "2. Bring a towel.", "3. Bring a friend."), False),
+        (("Kära Anna!", "1. Ta en rock.", "2. Ta en bok.", "3. Ta en bil."), False),
     ],
 )
 def test_numbered_clauses_make_a_docx_a_contract_and_two_words_do_not(

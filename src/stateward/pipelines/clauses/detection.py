@@ -27,6 +27,12 @@ _WORDS = re.compile(
     r"|overeenkomst|partijen|opzegging|umowa|strony)\b",
     re.IGNORECASE,
 )
+# Points of a letter may be numbered, too; a contract greets no person.
+_SALUTATION = re.compile(
+    r"(?mi)^\s{0,12}(?:dear|hello|hi|sehr geehrte\w?|liebe[rs]?|hallo|guten tag|madame|monsieur|ch[eè]re?s?|bonjour"
+    r"|estimad[oa]s?|querid[oa]s?|hola|gentil[ei]|egregi[oa]|caro|cara|ciao|beste|geachte|szanown[aiey]\w{0,3}|hej|hei"
+    r"|kära|kjære|kære|vážen\w{1,3}|prezad[oa]s?|car[oa]s)\b[^\n.]{0,80}$"
+)
 
 
 def detect(content: Content) -> Detected | None:
@@ -68,7 +74,8 @@ def _confidence(body: bytes) -> int:
     words = {found.casefold() for found in _WORDS.findall(text)}
     numbers = len(_NUMBERS.findall(text))
     if len(words) < WORDS_MIN:
-        return NUMBERED_DOCX if numbers >= NUMBERS_MIN else ANY_DOCX
+        is_contract = numbers >= NUMBERS_MIN and not _SALUTATION.search(text)
+        return NUMBERED_DOCX if is_contract else ANY_DOCX
     titles = sum(line.strip().isupper() for line in text.split("\n"))
     clauses = numbers + len(_STRUCTURE.findall(xml)) + titles
     # No letter is so long that its text does not fit.
