@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from lab.documents.statements.broken import lock
 from stateward.pipelines.statements.settings import LEARNED
 from tests.console.scene import Scene
+from tests.pipelines.statements.pdf.judging import sheet
 
 AMBIGUOUS = "Date,Description,Amount\n01/02/2026,Shop purchase {0},-1.00\n03/04/2026,Salary,2.00\n"
 # Two columns of dates and two of amounts: the reader cannot know which of them were booked.
@@ -118,6 +120,29 @@ def test_what_cannot_be_read_so_is_said_and_a_flagged_result_must_be_accepted(
     page.locator("#accept-flags").check()
     page.locator("#accept").click()
     expect(page.locator("#items")).to_contain_text("1.50")
+
+
+@pytest.mark.long
+def test_a_locked_document_is_read_with_the_password_that_is_typed(
+    scene: Scene, page: Page
+) -> None:
+    statement = sheet(
+        [(60, "Date"), (150, "Description"), (-480, "Amount"), (-560, "Balance")],
+        [(60, "13/03/2026"), (150, "Shop"), (-480, "-5.00"), (-560, "95.00")],
+        [(60, "14/03/2026"), (150, "Pay"), (-480, "20.00"), (-560, "115.00")],
+    )
+    locked = lock(statement.objects(), user="secret", owner="master")
+    record_id = scene.app.submit(locked, name="locked.pdf").record.id
+    scene.app.records.wait(record_id, timeout_s=30)
+    page.goto(scene.page(f"/records/{record_id}/correct"))
+
+    page.get_by_label("password").fill("secret")
+    page.locator("#look").click()
+    expect(page.locator("#preview")).to_contain_text("processed anew")
+    page.locator("#accept").click()
+
+    expect(page.locator("#items")).to_contain_text("Shop")
+    expect(page.locator("#items")).to_contain_text("115.00")
 
 
 @pytest.mark.long
