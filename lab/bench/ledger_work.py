@@ -278,7 +278,7 @@ def compacted_s(source: Path, scratch: Path, documents: int) -> list[float]:
     shutil.copytree(source, folder)
     every = len(STATES)
     pending = -(-documents // every)
-    share = documents // 100
+    share = max(1, documents // 100)
     taken = []
     with Ledger.open(folder) as ledger:
         for turn in range(pending // share):
