@@ -23,8 +23,9 @@ def test_a_notice_or_a_day_of_the_month_does_not_contradict_the_end(sentence: st
     assert "do not lie" not in value(found, "contract_end").why
 
 
-def test_a_term_that_does_not_fit_the_dates_still_does() -> None:
-    text = written(ENERGY, contract_end=f"{ENDS}\nMindestlaufzeit: 24 Monate")
+@pytest.mark.parametrize("told", ["24 Monate", "24 Monate zum Ende April"])
+def test_a_term_that_does_not_fit_the_dates_still_does(told: str) -> None:
+    text = written(ENERGY, contract_end=f"{ENDS}\nMindestlaufzeit: {told}")
     end = value(extracted(text, "energy"), "contract_end")
     assert "do not lie 24 months apart" in end.why
     assert end.confidence < ACCEPTED_MIN
@@ -59,6 +60,11 @@ def test_an_earliest_start_is_not_agreed_whatever_the_term() -> None:
 @pytest.mark.parametrize("day", ["zum 1. eines Monats", "am 15. eines jeden Monats"])
 def test_a_day_of_the_month_is_no_period(day: str) -> None:
     assert not list(durations(f"Der Abschlag ist {day} fällig."))
+
+
+@pytest.mark.parametrize("clause", ["2. 24 Monate Laufzeit", "Ziffer 3. 24 Monate Laufzeit"])
+def test_the_number_of_a_clause_hides_no_period(clause: str) -> None:
+    assert [each.value for each in durations(clause)] == ["24 months"]
 
 
 def test_one_month_in_words_is_a_period() -> None:

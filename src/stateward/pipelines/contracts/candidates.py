@@ -184,7 +184,7 @@ _DURATION = re.compile(
     r"monatige[nrsm]?|tägige[nrsm]?|wöchige[nrsm]?|jährige[nrsm]?)(?![^\W\d_])",
     re.IGNORECASE,
 )
-_DAY_OF = re.compile(r"(?<!\d)\d{1,2}\.\s{1,2}\Z")  # `zum 1. eines Monats`: a day, no period
+_DAY_OF = re.compile(r"(?<!\d)\d{1,2}\.[ ]{1,2}\Z")  # `zum 1. eines Monats`: a day, no period
 _QUANTITY = re.compile(
     rf"(?<![\w.,])(?P<figure>{_STRICT})\s{{0,2}}(?P<unit>GB|MB|TB|GByte|MByte|TByte|Gigabytes?|Megabytes?|"
     rf"Terabytes?|GiB)(?!\w|/s)",
@@ -340,7 +340,8 @@ def durations(text: str) -> Iterator[ValueCandidate]:
         unit = _unit(found["unit"])
         if not count or (found["n"].lower() == "a" and unit == "day"):
             continue
-        if _DAY_OF.search(text, max(0, found.start() - 5), found.start()):
+        lead = text[max(0, found.start() - 5) : found.start()]
+        if not found["n"].isdigit() and _DAY_OF.search(lead):
             continue
         yield ValueCandidate(
             start=found.start(), end=found.end(), kind="duration", value=duration(count, unit),

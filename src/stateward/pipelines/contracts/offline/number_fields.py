@@ -111,8 +111,7 @@ _NOTICE_LEAD = re.compile(
     re.IGNORECASE,
 )
 _NOTICE_BEHIND = re.compile(
-    r"['’]?[ ]+(?:(?:prior|written|advance)[ ]+){0,2}(?:notice|frist|kündigungsfrist)\b"
-    r"|\s+(?:zum|vor)\s+(?:dem\s+)?(?:ablauf|(?:vertrags|laufzeit)?ende)\b|\s+(?:to|before)\s+(?:the\s+)?(?:end|expiry)\b",
+    r"['’]?[ ]+(?:(?:prior|written|advance)[ ]+){0,2}(?:notice|frist|kündigungsfrist)\b",
     re.IGNORECASE,
 )
 _EDGE = re.compile(r"[\n\t|;(]|[:.,]\s")
