@@ -341,3 +341,11 @@ def test_an_amount_with_its_currency_below_a_list_of_prices_is_a_price(tmp_path:
     assert (found.product["price"], found.product["currency"]) == ("12.50", "GBP")
     assert found.rejected == {2: "MISSING_PRICE"}
     assert detect(Content.of(tmp_path / "catalog")) is not None
+
+
+def test_of_several_amounts_below_prices_none_is_taken_for_the_price(tmp_path: Path) -> None:
+    amounts = {each: {"amount": "3", "currency": "GBP"} for each in ("home", "shipping")}
+
+    found = read(tmp_path, json.dumps([{"sku": "A-1", "title": "Cup", "prices": amounts}]))
+
+    assert "price" not in found.product

@@ -125,6 +125,9 @@ def test_a_value_that_fits_its_range_only_without_its_unit_is_flagged(
         ("Échantillon coagulé", ["SPECIMEN_DOUBTED"]),
         ("Not hemolyzed, serum clear.", []),
         ("Fasting sample.", []),
+        ("Hemolyzed: No", []),
+        ("No evidence of specimen being hemolyzed", []),
+        ("Interference: hemolyzed, lipemic and icteric specimens. Fasting.", []),
     ],
 )  # fmt: skip
 def test_a_value_that_its_laboratory_doubts_is_flagged(

@@ -94,7 +94,8 @@ def _are_gtins(words: list[str]) -> bool:
     """Whether a heading names several kinds of one number, and a small word between them: `GTIN, UPC, EAN o ISBN`."""
     others = [word for word in words if word not in GTINS]
     is_joined = not others or (len(others) == 1 and len(others[0]) <= CONNECTOR_CHARS_MAX)
-    return is_joined and len(words) - len(others) >= GTIN_NAMES_MIN
+    is_named = any(word in GTINS and not word.isdigit() for word in words)
+    return is_joined and is_named and len(words) - len(others) >= GTIN_NAMES_MIN
 
 
 def _qualified_role(words: list[str], table: dict[str, tuple[str, int]]) -> tuple[str, int]:

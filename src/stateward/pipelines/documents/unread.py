@@ -5,20 +5,28 @@ A list that was typed or copied has no table by which another pipeline would kno
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 ROWS_MIN, NEIGHBOURS = (
     3,
     8,
 )  # so many rows among so many lines: sentences name an amount here and there
 LINE_CHARS_MAX = 160
+NUMBERS_MAX = 8  # of a line that are looked at
 WORDS_BEFORE_MAX, WORDS_AFTER_MAX, WORDS_BEHIND_BARE_MAX = 8, 3, 1
 
 _NUMBER = re.compile(
     r"(?<![\w.,:/-])[-+\u2212<>≤≥~]{0,2}\s?[$€£¥]?\s?[-+\u2212]?"
     r"(?P<figure>\d{1,3}(?:[.,' \u00a0]\d{3})+(?:[.,]\d{1,2})?|\d{1,9}(?:[.,]\d{1,4})?)"
-    r"(?![\w:/]|[.,-]\d|\.\s?[^\W\d_])"
+    r"(?![\w:/]|[.,-]\d|\.\s?[^\W\d_]|\.$|\s?km/h|\s?m/s)"
 )
+_CENTS = re.compile(r"[.,]\d\d$")
 _DECIMALS = re.compile(r"[.,]\d{1,4}$")
+# Before an amount without a currency: a day, a colon, dots that lead to it, or its sign.
+_DAY = re.compile(
+    r"\W{0,3}(?:\d{1,4}[./-]\d{1,2}\b|\d{1,2}\.? [^\W\d_]{3,9}\b|[^\W\d_]{3,9}\.? \d{1,2}\b)"
+)
+_LEADER = re.compile(r"(?::|\.{3}|…)\s*$")
 _CURRENCY = re.compile(
     r"[$€£¥]|\b(?:EUR|USD|GBP|CHF|euros?|dollars?|pounds?|z[lł]|kr|K[cč])\b", re.IGNORECASE
 )
@@ -34,7 +42,7 @@ _CLOCK = re.compile(
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BRACKETS = re.compile(r"\([^()]{0,60}\)|\[[^\[\]]{0,60}\]")
 _ORDINAL = re.compile(
-    r"[:.\t ]\s*(?:(?:non[- ]?|not )?reacti[vf]e?|(?:not )?detected|n[eé]gati[vf][eoa]?|positi[vf][eoa]?"
+    r"[:\t]\s*(?:(?:non[- ]?|not )?reacti[vf]e?|(?:not )?detected|n[eé]gati[vf][eoa]?|positi[vf][eoa]?"
     r"|nicht nachweisbar)\W*$",
     re.IGNORECASE,
 )  # fmt: skip
@@ -55,23 +63,39 @@ def _is_row(line: str) -> bool:
     if len(line) > LINE_CHARS_MAX:
         return False
     bare = _CLOCK.sub(" ", _BRACKETS.sub(" ", line)).strip()
-    return bool(_ORDINAL.search(bare) and len(_WORD.findall(bare)) <= WORDS_BEFORE_MAX) or any(
-        _is_value(bare, found) for found in _NUMBER.finditer(bare)
-    )
+    if _ORDINAL.search(bare) and len(_WORD.findall(bare)) <= WORDS_BEFORE_MAX:
+        return True
+    numbers = list(islice(_NUMBER.finditer(bare), NUMBERS_MAX))
+    is_column = sum(bool(_DECIMALS.search(each["figure"])) for each in numbers) > 1
+    return any(_is_value(bare, each, is_column=is_column) for each in numbers)
 
 
-def _is_value(line: str, found: re.Match[str]) -> bool:
-    """Whether a number is what its line is for: a name before it, its unit or currency beside it, and little behind."""
+def _is_value(line: str, found: re.Match[str], *, is_column: bool) -> bool:
+    """Whether a number is what its line is for: a name before it, its unit or currency beside it, and little behind.
+
+    One without either is a value only with cents behind a day, a colon or its sign, or beside others with decimals:
+    versions and chapters have decimals, too.
+    """
     before, behind = line[: found.start()], line[found.end() :]
     unit = _POWER.match(behind) or _UNIT.match(behind)
-    beside = (behind[unit.end() :] if unit else behind)[:8]
-    is_money = bool(_CURRENCY.search(found[0] + beside) or _CURRENCY.search(before[-4:]))
-    is_decimal = _DECIMALS.search(found["figure"]) is not None
-    named, after = len(_words(before)), len(_words(behind[unit.end() :] if unit else behind))
+    rest = behind[unit.end() :] if unit else behind
+    is_money = bool(_CURRENCY.search(found[0] + rest[:8]) or _CURRENCY.search(before[-4:]))
+    is_told = is_money or unit is not None
+    if not is_told and not (
+        is_column or (_CENTS.search(found["figure"]) and _leads(before, found[0]))
+    ):
+        return False
+    if not is_told and not _DECIMALS.search(found["figure"]):
+        return False
+    named, after = len(_words(before)), len(_words(rest))
     if not named:
-        return not after and (is_money or unit is not None) and is_decimal
-    allowed = WORDS_AFTER_MAX if is_money or unit else WORDS_BEHIND_BARE_MAX
-    return named <= WORDS_BEFORE_MAX and after <= allowed and (is_money or bool(unit) or is_decimal)
+        return not after and is_told and _DECIMALS.search(found["figure"]) is not None
+    allowed = WORDS_AFTER_MAX if is_told else WORDS_BEHIND_BARE_MAX
+    return named <= WORDS_BEFORE_MAX and after <= allowed
+
+
+def _leads(before: str, number: str) -> bool:
+    return bool(_DAY.match(before) or _LEADER.search(before)) or number.lstrip()[:1] in "+-\u2212"
 
 
 def _words(text: str) -> list[str]:

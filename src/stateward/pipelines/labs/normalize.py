@@ -304,7 +304,7 @@ def _value_problems(seen: Observation, value: PrintedValue, within: PrintedRange
         yield VALUE_UNREAD
     if seen.status in UNVERIFIED and value.kind != "none":
         yield NOT_FINAL
-    if doubts_specimen(f"{seen.comment}\n{seen.specimen}"):
+    if doubts_specimen(seen.comment):
         yield SPECIMEN_DOUBTED
     if value.is_ambiguous or within.is_ambiguous:
         yield AMBIGUOUS_NUMBER

@@ -95,16 +95,28 @@ def ordinal_of(text: str) -> str:
 
 _DOUBTED: tuple[str, ...] = tuple(map(fold, _WORDS["doubted"]))
 _DENYING: frozenset[str] = frozenset(map(fold, _WORDS["denying"]))
-DENYING_WORDS = 2  # before a word that they deny
+_GENERAL: frozenset[str] = frozenset(map(fold, _WORDS["general_remarks"]))
+_SENTENCE_END, _CLAUSE_END = re.compile(r"[.;\n]"), re.compile(r",")
 
 
 @lru_cache(maxsize=1024)
 def doubts_specimen(remark: str) -> bool:
-    """Whether a remark of the laboratory says that the specimen or the value is not to be relied upon."""
-    words = f" {fold(remark)} "
+    """Whether a remark of the laboratory says that this specimen or value is not to be relied upon.
+
+    What a sentence says of specimens in general, as remarks on a method do, is no doubt about this one.
+    """
+    sentences = (
+        each for each in _SENTENCE_END.split(remark) if _GENERAL.isdisjoint(fold(each).split())
+    )
+    return any(_is_doubt(clause) for each in sentences for clause in _CLAUSE_END.split(each))
+
+
+def _is_doubt(clause: str) -> bool:
+    words = f" {fold(clause)} "
     found = (words.partition(f" {each} ") for each in _DOUBTED)
     return any(
-        sign and _DENYING.isdisjoint(before.split()[-DENYING_WORDS:]) for before, sign, _ in found
+        sign and _DENYING.isdisjoint(before.split()) and _DENYING.isdisjoint(behind.split()[:1])
+        for before, sign, behind in found
     )
 
 
