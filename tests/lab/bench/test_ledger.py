@@ -16,7 +16,7 @@ from lab.bench.ledger import (
 
 pytestmark = pytest.mark.long  # whole measurements; the command itself is called in tests/cli
 
-MEASURED = ("append", "open", "get", "memory", "replay")
+MEASURED = ("append", "open", "get", "memory", "replay", "migration", "parts")
 
 
 def a_trial(peers: Path) -> tuple[Result, list[str]]:
