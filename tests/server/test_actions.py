@@ -213,11 +213,18 @@ def test_many_at_once_make_one_record_each(api: ApiClient) -> None:
 
 
 def test_what_comes_while_the_writer_waits_is_committed_together(api: ApiClient) -> None:
-    writer, may_go_on = api.service.writer, threading.Event()
-    asyncio.run_coroutine_threadsafe(writer.ask(lambda _: may_go_on.wait(WAIT_S_MAX)), writer._loop)
+    writer, is_busy, may_go_on = api.service.writer, threading.Event(), threading.Event()
+
+    def occupy(_: object) -> None:
+        is_busy.set()
+        may_go_on.wait(WAIT_S_MAX)
+
+    asyncio.run_coroutine_threadsafe(writer.ask(occupy), writer._loop)
+    # Only a writer that is at work takes none of the uploads along with this call.
+    assert is_busy.wait(WAIT_S_MAX)
     with ThreadPoolExecutor(8) as pool:
         answers = [pool.submit(api.sent, statement(number)) for number in range(8)]
-        wait_until(lambda: writer._queue.qsize() == 8)
+        wait_until(lambda: writer._queue.qsize() >= 8)
         may_go_on.set()
         ids = [answer.result() for answer in answers]
 

@@ -157,7 +157,7 @@ def test_a_process_that_cannot_be_started_leaves_nothing_open(
     with pytest.raises(FileNotFoundError):
         ChildSlot(tmp_path / "scratch").idle_child()
 
-    assert open_fds() == before
+    assert open_fds() <= before
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
@@ -169,8 +169,9 @@ def test_a_child_that_is_closed_leaves_nothing_open(slot: ChildSlot) -> None:
 
     slot.close()
 
-    assert open_fds() == before
+    assert open_fds() <= before  # what other tests left may be closed meanwhile
 
 
 def open_fds() -> set[str]:
-    return {path.name for path in Path("/proc/self/fd").iterdir()}
+    listed = list(Path("/proc/self/fd").iterdir())
+    return {path.name for path in listed if path.is_symlink()}  # all but that of the listing itself
