@@ -49,6 +49,8 @@ BROWSERS = (
 )
 PROMTOOL = "promtool"
 REDIS = "redis-server"
+# Another set-up of this machine may hold dpkg's lock: wait for it, for apt gives up at once by itself.
+APT_LOCK_S = 300
 # Debian's package of the server starts a service. That of its tools holds the same program under another name, by which
 # it knows what to be.
 REDIS_PACKAGE, REDIS_PROGRAM = "redis-tools", Path("/usr/bin/redis-check-rdb")
@@ -232,6 +234,11 @@ def install_project(venv: Path, pip: Path) -> None:
     run_pip(venv, pip, "--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT))
 
 
+def apt_install(apt: str) -> list[str]:
+    patience = ["-o", f"DPkg::Lock::Timeout={APT_LOCK_S}"]
+    return [apt, *patience, "install", "--yes", "--no-install-recommends"]
+
+
 def provide_browser() -> None:
     """Chromium, in which the tests of the console look at its pages: the system's own, or Debian's for root.
 
@@ -245,7 +252,7 @@ def provide_browser() -> None:
         return
     print("setup: installing chromium, in which the console is tested", flush=True)
     quietly = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = [apt, "install", "--yes", "--no-install-recommends", FONTS]
+    install = [*apt_install(apt), FONTS]
     said = run_quietly([apt, "update"], quietly)
     for package in BROWSER_PACKAGES:
         said = run_quietly([*install, package], quietly)
@@ -291,7 +298,7 @@ def provide_redis(venv: Path) -> None:
         return
     print("setup: installing redis-server, with which transports are tested", flush=True)
     quietly = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = [apt, "install", "--yes", "--no-install-recommends", REDIS_PACKAGE]
+    install = [*apt_install(apt), REDIS_PACKAGE]
     said = run_quietly(install, quietly)
     if said:
         said = run_quietly([apt, "update"], quietly) or run_quietly(install, quietly)
