@@ -105,6 +105,29 @@ def test_half_a_ledger_of_a_restore_that_was_killed_is_copied_again(
         assert app.admin.verify().findings == ()
 
 
+def test_nothing_of_the_ledger_of_another_set_is_left_by_a_restore_that_was_killed(
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy_all(source: Path, to: Path, **_: object) -> None:
+        for each in source.iterdir():
+            shutil.copy2(each, to)
+        (to / "delta-2031-01-01.jsonl").write_bytes(b"of the newer set\n")
+        raise KeyboardInterrupt
+
+    make_set(own, tmp_path / "backup")
+    (made,) = FolderPlace(tmp_path / "backup").sets()
+    place, target = tmp_path / "backup" / "sets" / made.name, settings_at(tmp_path / "restored")
+    with monkeypatch.context() as cut:
+        cut.setattr(shutil, "copytree", copy_all)
+        with pytest.raises(KeyboardInterrupt):
+            restore(place, target)
+
+    restore(place, target)
+
+    copied = {each.name for each in (tmp_path / "restored" / "ledger").iterdir()}
+    assert copied == {each.name for each in (place / "ledger").iterdir()}
+
+
 @pytest.mark.long
 def test_a_removal_of_old_sets_that_is_killed_at_any_step_leaves_whole_sets_alone(
     own: Settings, tmp_path: Path

@@ -162,7 +162,7 @@ class FolderPlace:
     def complete(self, place: Path, name: str, manifest: bytes) -> None:
         """Write what it holds, and give it its name."""
         write_private(place / MANIFEST, manifest)
-        sync_folder(place)
+        sync_tree(place)
         place.rename(self._sets / name)
         sync_folder(self._sets)
 
@@ -502,7 +502,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the entries of a folder durable."""
+    """Make the entries of a folder durable, or the bytes of a file."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -521,6 +521,12 @@ def _only_one(folder: Path, name: str = ".lock") -> Iterator[None]:
     except BlockingIOError as error:
         raise InvalidRequest(
             f"another backup is being made in {folder}; wait for its end"
+def sync_tree(folder: Path) -> None:
+    """Make all files below a folder durable, and its entries."""
+    for path in (*folder.rglob("*"), folder):
+        sync_folder(path)
+
+
         ) from error
     finally:
         os.close(descriptor)

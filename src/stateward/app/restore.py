@@ -31,6 +31,7 @@ from stateward.app.backup_places import (
     read_listing,
     read_manifest,
     sync_folder,
+    sync_tree,
 )
 from stateward.app.databases import open_database
 from stateward.app.known_elsewhere import Elsewhere, compare_elsewhere, read_checkpoint_file
@@ -194,12 +195,17 @@ def _copy_ledger(place: Path, made: BackupSet, settings: Settings) -> None:
         return
     if any(each.startswith(f"{LEDGER_FOLDER}/") for each in _damaged_files(place, made)):
         return  # which is told; the mirror is made anew from the history
-    unfinished = Path(mirror) / UNFINISHED
-    if Path(mirror).exists() and any(Path(mirror).iterdir()) and not unfinished.exists():
+    folder = Path(mirror)
+    unfinished = folder / UNFINISHED
+    if folder.exists() and any(folder.iterdir()) and not unfinished.exists():
         return  # what survived knows at least as much, and is compared with the restored history
-    Path(mirror).mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     unfinished.touch()  # half a ledger of a restore that was killed is not one that survived
-    shutil.copytree(source, mirror, dirs_exist_ok=True)
+    for left in folder.iterdir():  # by then it may have been that of another set
+        if left != unfinished:
+            left.unlink()
+    shutil.copytree(source, folder, dirs_exist_ok=True)
+    sync_tree(folder)
     unfinished.unlink()
 
 
