@@ -73,6 +73,26 @@ def test_a_second_set_copies_new_documents_only_and_old_sets_can_go(
     assert len(list(folder.glob("documents/??/*"))) == 2
 
 
+def test_a_set_that_holds_more_than_the_newest_one_is_not_removed(
+    own: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    with App(own) as app:
+        submitted(app, 1)
+        first, _ = backed_up(app, folder), submitted(app, 2)
+        second, _ = backed_up(app, folder), submitted(app, 3)
+        most = backed_up(app, folder)
+    earlier = settings_at(tmp_path / "earlier")
+    restore(folder / "sets" / second.name, earlier)
+    with App(earlier) as app:
+        newest = backed_up(app, folder)
+
+    assert FolderPlace(folder).remove_old(keep=1) == [first.name, second.name]
+
+    assert [each.name for each in FolderPlace(folder).sets()] == [most.name, newest.name]
+    assert check_set(folder / "sets" / most.name, own) == []
+
+
 @pytest.mark.parametrize("name", ["documents.txt", "database.txt"])
 def test_nothing_is_removed_while_a_list_of_a_set_that_stays_is_damaged(
     own: Settings, tmp_path: Path, name: str

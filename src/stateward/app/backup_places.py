@@ -180,8 +180,9 @@ class FolderPlace:
         with _only_one(self._folder):
             sets = self.sets()
             gone = surplus(sets, keep)
-            for each in sets[len(gone) :] if gone else ():
-                _refuse_damaged(each, self._content_of)
+            for each in sets if gone else ():
+                if each.name not in gone:
+                    _refuse_damaged(each, self._content_of)
             for name in gone:
                 # One step: a removal that is cut off leaves no set that lacks files, and the next backup ends it.
                 left = (self._sets / name).rename(self._sets / f"{UNFINISHED}{name}")
@@ -325,8 +326,9 @@ class BucketPlace:
         with _only_one(self._settings.data_path, LOCK):
             sets = self.sets()
             gone = surplus(sets, keep)
-            for made in sets[len(gone) :] if gone else ():
-                _refuse_damaged(made, self._content_of)
+            for made in sets if gone else ():
+                if made.name not in gone:
+                    _refuse_damaged(made, self._content_of)
             for name in gone:
                 self._bucket.remove_named(f"{SETS}/{name}/{MANIFEST}")
                 for each in self._bucket.names(f"{SETS}/{name}/"):
@@ -422,9 +424,18 @@ def _no_set(where: str, error: Exception) -> InvalidRequest:
 
 
 def surplus(sets: list[BackupSet], keep: int) -> list[str]:
-    """The names of all but the newest."""
+    """The names of all but the newest, and but those that hold more than the newest one.
+
+    A history only grows: who went on from an earlier moment, or from nothing, may still need what came after it.
+    """
+    more = holding_more(sets, sets[-1].transitions) if sets else []
     names = [each.name for each in sets]
-    return names[: max(0, len(names) - keep)]
+    return [each for each in names[: max(0, len(names) - keep)] if each not in more]
+
+
+def holding_more(sets: Iterable[BackupSet], transitions: int) -> list[str]:
+    """The names of sets whose history is longer than so many transitions."""
+    return [each.name for each in sets if each.transitions > transitions]
 
 
 def _refuse_damaged(made: BackupSet, content_of: Callable[[str, str], bytes | None]) -> None:
@@ -510,6 +521,12 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
+def sync_tree(folder: Path) -> None:
+    """Make all files below a folder durable, and its entries."""
+    for path in (*folder.rglob("*"), folder):
+        sync_folder(path)
+
+
 @contextmanager
 def _only_one(folder: Path, name: str = ".lock") -> Iterator[None]:
     """Two that write to one place would remove what the other is about to name."""
@@ -521,12 +538,6 @@ def _only_one(folder: Path, name: str = ".lock") -> Iterator[None]:
     except BlockingIOError as error:
         raise InvalidRequest(
             f"another backup is being made in {folder}; wait for its end"
-def sync_tree(folder: Path) -> None:
-    """Make all files below a folder durable, and its entries."""
-    for path in (*folder.rglob("*"), folder):
-        sync_folder(path)
-
-
         ) from error
     finally:
         os.close(descriptor)

@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 from stateward import telemetry
 from stateward.app.backup import Backup
-from stateward.app.backup_places import BackupPlace, place_at
+from stateward.app.backup_places import BackupPlace, holding_more, place_at
 from stateward.app.databases import open_database
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND, Micros, plural
@@ -67,6 +67,9 @@ def make_scheduled(settings: Settings, config: Path | None, *, clock: Callable[[
     gone = place.remove_old(keep=settings.backup.keep)
     log = telemetry.log("backup")
     log.info("backup made", name=made.name, new_documents=made.new_documents, removed=len(gone))
+    more = holding_more(place.sets(), made.transitions)
+    if more:
+        log.warning(f"{place.location} has sets that hold more than this store: {', '.join(more)}")
     if made.missing:
         missing = plural(len(made.missing), "document")
         log.error(f"{missing} could not be put into the backup", count=len(made.missing))

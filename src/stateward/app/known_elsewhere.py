@@ -16,7 +16,14 @@ import msgspec
 from stateward.app.anchors import TIMESTAMPS, anchor_destinations, bucket_at
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup import document_digests
-from stateward.app.backup_places import CHECKPOINTS, ERASED_FILE, SETS, BackupPlace, BackupSet
+from stateward.app.backup_places import (
+    CHECKPOINTS,
+    ERASED_FILE,
+    SETS,
+    BackupPlace,
+    BackupSet,
+    holding_more,
+)
 from stateward.app.databases import open_database
 from stateward.core.errors import InvalidRequest, StatewardError
 from stateward.proofs.checkpoints import kept_text
@@ -104,7 +111,7 @@ def compare_elsewhere(
         checkpoint=found.newest if beyond else None,
         checkpoint_ahead=beyond,
         checkpoint_here=found.newest_within(int(str(count))),
-        newer_sets=tuple(each.name for each in sets if each.transitions > int(str(count))),
+        newer_sets=tuple(holding_more(sets, int(str(count)))),
         erased_since=tuple(erased),
         unread=tuple(unread),
     )

@@ -56,7 +56,7 @@ def backup(
     documents that are listed.
     """
     from stateward.app.backup import Backup
-    from stateward.app.backup_places import place_at
+    from stateward.app.backup_places import holding_more, place_at
 
     if where in OPTION_WORDS and not Path(where).exists():
         raise click.UsageError(
@@ -73,14 +73,17 @@ def backup(
         )
         made = maker.make(progress=lambda what, count: context.progress(f"{what}: {count:,}"))
     gone = [] if keep is None else place.remove_old(keep=keep)
+    more = [] if keep is None else holding_more(place.sets(), made.transitions)
     if context.json:
-        context.emit({**_plain(made), "removed": gone})
+        context.emit({**_plain(made), "removed": gone, "holding_more": more})
     else:
         for digest in made.missing:
             write(f"missing: {digest}")
         context.say(_describe_set(made, place.location))
         if gone:
             context.say(f"removed {plural(len(gone), 'older set')}")
+        if more:
+            context.say(f"kept, because they hold more than this store: {', '.join(more)}")
     return Exit.FOUND_PROBLEMS if made.missing else Exit.OK
 
 
