@@ -132,6 +132,12 @@ NO_STATEMENTS: dict[str, list[Block]] = {
         *BILL,
         Table([["Discount for two servers", "-6.40"], ["Discount of the month", "-2.00"]]),
     ],
+    "a receipt of a till": [
+        Lines(["EXAMPLE FARM SHOP", "Mill Lane BA10 0AA"]),
+        Table([["MILK WHL 2L", "2.45"], ["BREAD 800G", "3.80"], ["EGGS 12", "3.65"], ["VOUCHER", "-1.00"],
+               ["TOTAL GBP", "8.90"], ["CARD ****4417", "8.90"], ["VAT 20% incl.", "0.61"]]),
+        Lines(["TILL 2 OP 14 TXN 088213", "16/05/2026 11:47"]),
+    ],
     "dashes": [
         Lines(["Stand Januar 2026: was es bei uns gibt und was es kostet, in bester Lage am Markt"]),
         Table([["Kaffee \u2013 2,50"], ["Kuchen vom Blech \u2013 3,20"], ["Frühstück für zwei 18,00 - 24,00"]]),
@@ -181,6 +187,10 @@ LIKE_OTHERS: dict[str, list[Block]] = {
         Heading("Rechnung Kreditkarte Februar 2026"),
         Lines(["Beispielbank AG, CHE-123.456.789 MWST"]),
         Table([[f"0{day}.02.2026", "Laden", amount] for day, amount in ((3, "45.20"), (4, "-12.00"), (9, "-7.00"))]),
+    ],
+    "a fee with its tax": [
+        Lines(["Example Bank, card 4417, March 2026", "Fee, VAT 20% incl."]),
+        Table([["3 Mar", "Shop", "45.20"], ["4 Mar", "Fee", "2.00"], ["9 Mar", "Fuel", "7.00"], ["Total", "54.20"]]),
     ],
     "a contract in passing": [
         Heading("Example Bank Credit Card Statement"),

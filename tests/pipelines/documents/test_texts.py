@@ -1,6 +1,7 @@
 """Letters and notes are kept as texts that can be searched, and nothing that others know is taken from them."""
 
 from collections.abc import Callable, Sequence
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,39 @@ def test_a_letter_ends_indexed_and_is_found_at_its_place(
         assert hit.where == {"file": "ocr/text.txt", "start": 0, "end": len(str(page["text"]))}
 
 
+def mailed(attached: int) -> bytes:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "Ann <ann@example.org>", "bob@example.org", "Äpfel"
+    mail["Message-ID"] = "<1@example.org>"
+    mail.set_content("Dear Bob,\nbring the ladder on Saturday.\n", cte="base64")
+    for number in range(attached):
+        mail.add_attachment(
+            b"%PDF-1.7", maintype="application", subtype="pdf", filename=f"{number}.pdf"
+        )
+    return mail.as_bytes()
+
+
+@pytest.mark.parametrize("attached", [0, 2])
+def test_a_mail_is_kept_as_a_text_that_says_what_was_not_read(
+    tmp_path: Path, attached: int
+) -> None:
+    path = tmp_path / "Re.eml"
+    path.write_bytes(mailed(attached))
+
+    with App.embedded(tmp_path / "data") as app:
+        best = app.plugins.candidates(path)[0]
+        record = app.submit(path, machine=best.machine).record
+        app.run_until_idle()
+
+        assert (best.machine, best.source_type) == ("documents", "letter")
+        (page,) = app.items(record.id)
+        lines = ["From: Ann <ann@example.org>", "To: bob@example.org", "Subject: Äpfel"]
+        assert page["text"] == "\n".join([*lines, "Dear Bob,", "bring the ladder on Saturday."])
+        notes = app.records.view(app.record(record.id)).notes or []
+    assert isinstance(notes, list)
+    assert [str(note).split(":")[0] for note in notes] == ["ATTACHMENTS_NOT_READ"] * bool(attached)
+
+
 def test_lines_tell_their_pages_and_places() -> None:
     text = "  One two\n\nthree\ffour\nfive"
 
@@ -95,7 +129,7 @@ def test_lines_tell_their_pages_and_places() -> None:
         ("\t\tAnn Example\n\t\tMill Lane\n\t\tBath\nDear Ann, the lift is broken.\n", True),
         ("12 14 15\n16 17 18\n", False),
         ("<p>Dear Ann, the lift is broken</p>", False),
-        ("MIME-Version: 1.0\nFrom: ann@example.org\nSubject: The lift\n\nIt is broken again.\n", False),
+        ("Salon Ann, from 1 January\n\nCut ............... 16,00\nColour ............ 24,00\nClosed Monday.\n", True),
     ],
 )  # fmt: skip
 def test_only_prose_is_taken_for_a_letter(tmp_path: Path, text: str, *, is_taken: bool) -> None:

@@ -10,7 +10,7 @@ from stateward.definition.plugin import Demonstration, Evaluation, Plugin, Sampl
 
 MACHINE = "documents"
 SUFFIXES = (".pdf", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp")
-TEXT_SUFFIXES = (".docx", ".rtf", ".txt", ".md")
+TEXT_SUFFIXES = (".docx", ".rtf", ".eml", ".txt", ".md")
 
 PLUGIN = Plugin(
     name="documents",
@@ -34,7 +34,7 @@ PLUGIN = Plugin(
         RecordView(
             machine=MACHINE,
             title="Scans, receipts and letters",
-            accepts="PDF, TIFF, JPEG, PNG, WebP, BMP, DOCX, RTF, text",
+            accepts="PDF, TIFF, JPEG, PNG, WebP, BMP, DOCX, RTF, mail, text",
         ),
     ),
     items=(

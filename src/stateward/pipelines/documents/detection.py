@@ -36,6 +36,7 @@ BOOKINGS_MIN = 3  # lines with a day and an amount: a statement, as a text
 _QUOTED = re.compile(r'"[^"]*"')
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,3}(?!\d|[./-]\d))")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_LEADERS = re.compile(r"([.·_…])\1{2,}")  # dots that lead from a name to its price
 _BOOKING = re.compile(
     r"(?m)^\W{0,3}(?:\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?|\d{1,2}\.? [^\W\d_]{3,9}|[^\W\d_]{3,9}\.? \d{1,2})\b"
     r".{1,200}\d[.,]\d\d\D{0,6}$"
@@ -64,6 +65,8 @@ def detect(content: Content) -> Detected | None:
         return (
             Detected(source_type=LETTER, format="docx", confidence=ANY_DOCX) if is_letter else None
         )
+    if is_mail(head):
+        return Detected(source_type=LETTER, format="eml", confidence=ANY_DOCX)
     # What calls itself a table or data and is none is damaged: to keep it as a text would hide that.
     is_called_text = Path(content.name).suffix.lower() in ("", *TEXT_SUFFIXES)
     if is_called_text and _is_prose(head):
@@ -80,18 +83,14 @@ def _is_word_document(path: Path) -> bool:
 
 
 def _is_prose(head: bytes) -> bool:
-    """Whether a text is made of words in lines: no table, no markup, no list of bookings, no mail."""
+    """Whether a text is made of words in lines: no table, no markup, no list of bookings."""
     codec = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     text = head.decode(codec, "ignore").lstrip("\ufeff \t\r\n")
-    if (
-        text[:1] in ("<", "{", "[", "@", "!", ":", "%")
-        or is_binary(text)
-        or foreign_file(head)
-        or is_mail(head)
-    ):
+    if text[:1] in ("<", "{", "[", "@", "!", ":", "%") or is_binary(text) or foreign_file(head):
         return False
     lines = [line for line in text.splitlines() if line.strip()][:LINES_SEEN]
-    letters, signs = sum(map(str.isalpha, text)), len("".join(text.split()))
+    plain = _LEADERS.sub("", text)
+    letters, signs = sum(map(str.isalpha, plain)), len("".join(plain.split()))
     if letters < LETTERS_MIN * signs or len(_WORD.findall(text)) < WORDS_MIN:
         return False
     return not _is_table(lines) and len(_BOOKING.findall(text)) < BOOKINGS_MIN

@@ -24,7 +24,7 @@ from stateward.pipelines.documents.pictures import PageImage, picture_pages
 from stateward.pipelines.documents.receipts import PrintedLine, Receipt, receipt_fields
 from stateward.pipelines.documents.searchable import SearchablePdf
 from stateward.pipelines.documents.settings import DocumentSettings
-from stateward.pipelines.documents.texts import TEXT_FILE, read_text, text_lines
+from stateward.pipelines.documents.texts import TEXT_FILE, Letter, read_letter, text_lines
 from stateward.pipelines.documents.unread import unread_lines
 from stateward.pipelines.kit.documents import Box
 from stateward.pipelines.kit.failures import EMPTY_DOCUMENT
@@ -63,6 +63,7 @@ class Notes:
         "REDUCED": "the page is so large that small letters may be lost; split it, or raise documents.page_pixels_max",
         "LOW_CONFIDENCE": "many words are unsure; compare them with the page, or scan it again",
         "BLANK_PAGES": "no text was found",
+        "ATTACHMENTS_NOT_READ": "only the mail itself was read; save what is attached to it, and submit that",
         "DAMAGED_PARTS": "parts of the file are damaged and may lack text; get it again from its source",
     }
 
@@ -166,11 +167,12 @@ class _Reading:
 
     def run(self) -> Generator[Fields, None, Outcome]:
         path = _path(self._job)
-        text = None if self._is_pdf else read_text(path, self._head)
-        return (yield from (self._run_pages(path) if text is None else self._run_text(text)))
+        letter = None if self._is_pdf else read_letter(path, self._head)
+        return (yield from (self._run_pages(path) if letter is None else self._run_text(letter)))
 
-    def _run_text(self, text: str) -> Generator[Fields, None, Outcome]:
+    def _run_text(self, letter: Letter) -> Generator[Fields, None, Outcome]:
         """The lines of a document that is a text already."""
+        text = letter.text
         self._job.save_file(TEXT_FILE, text.encode(), media_type="text/plain")
         self._job.log(f"a text of {len(text)} characters: nothing must be recognized")
         pages = 0
@@ -179,7 +181,9 @@ class _Reading:
             yield item
         if not pages:
             raise FatalFailure("the document has no text; submit it again", code=EMPTY_DOCUMENT)
-        return Outcome(facts={"page_count": pages}, about={"pages": [], "notes": []})
+        if letter.attachments:
+            self._notes.add("ATTACHMENTS_NOT_READ")
+        return self._outcome(pages)
 
     def _run_pages(self, path: Path) -> Generator[Fields, None, Outcome]:
         target = self._job.scratch / SEARCHABLE
@@ -195,8 +199,11 @@ class _Reading:
             pdf.close()
         if has_image:
             self._job.save_file(SEARCHABLE, target, media_type="application/pdf")
+        return self._outcome(len(self._pages))
+
+    def _outcome(self, pages: int) -> Outcome:
         notes: list[Json] = [*self._notes.lines()]
-        facts: Fields = {"page_count": len(self._pages)}
+        facts: Fields = {"page_count": pages}
         return Outcome(
             facts=facts | ({"notes": notes} if notes else {}),
             about={"pages": self._pages, "notes": notes},

@@ -1,4 +1,4 @@
-"""Letters and notes that are texts already, DOCX, RTF and plain text: nothing of them must be recognized.
+"""Letters and notes that are texts already, DOCX, RTF, mails and plain text: nothing of them must be recognized.
 
 Their text is kept as a file of the record, and every line says at which characters of it it stands.
 """
@@ -6,12 +6,14 @@ Their text is kept as a file of the record, and every line says at which charact
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
 from stateward.pipelines.kit.docx import is_docx, read_docx
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_picture
+from stateward.pipelines.kit.mail import is_mail, read_message
 from stateward.pipelines.kit.rtf import is_rtf, rtf_text
 
 TEXT_FILE = "text.txt"
@@ -22,17 +24,36 @@ _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1a]")
 WEBP, BITMAP = b"RIFF", b"BM"
 
 
-def read_text(path: Path, head: bytes) -> str | None:
-    """The text of a DOCX, an RTF or a plain text; None if the file is neither."""
+class Letter(NamedTuple):
+    """A text, and how many files came with it that were not read."""
+
+    text: str
+    attachments: int = 0
+
+
+def read_letter(path: Path, head: bytes) -> Letter | None:
+    """The text of a DOCX, an RTF, a mail or a plain text; None if the file is none of these."""
+    if is_mail(head):
+        _check_size(path)
+        return Letter(*read_message(path))
+    text = _read_text(path, head)
+    return None if text is None else Letter(text)
+
+
+def _check_size(path: Path) -> None:
+    if path.stat().st_size > TEXT_BYTES_MAX:
+        raise FatalFailure(
+            f"the text has more than {TEXT_BYTES_MAX} bytes; split it", code="TOO_LARGE"
+        )
+
+
+def _read_text(path: Path, head: bytes) -> str | None:
     if head.startswith(ZIP):
         return read_docx(path) if is_docx(path) else None
     is_other = is_picture(head) or head.startswith((WEBP, BITMAP)) or foreign_file(head)
     if is_other and not is_rtf(head):
         return None
-    if path.stat().st_size > TEXT_BYTES_MAX:
-        raise FatalFailure(
-            f"the text has more than {TEXT_BYTES_MAX} bytes; split it", code="TOO_LARGE"
-        )
+    _check_size(path)
     if is_rtf(head):
         return rtf_text(path.read_bytes())
     if b"\x00" not in head and _CONTROL.search(head):  # with zeros it may be UTF-16

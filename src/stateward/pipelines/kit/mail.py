@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
 
 ATTACHMENTS_MAX = 50
+HEADERS_SHOWN = ("From", "To", "Cc", "Date", "Subject")
 # A memo begins with From and Subject as well; these lines are written by programs that send mail.
 _HEADER = re.compile(rb"(?im)^(?:MIME-Version|Message-ID|Received|Return-Path|X-[\w-]+)[ \t]*:")
 _FIRST = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,60}[ \t]*:")
@@ -41,18 +42,33 @@ def is_mail(head: bytes) -> bool:
     return bool(_FIRST.match(headers)) and bool(_HEADER.search(headers))
 
 
-def read_mail(path: Path, *, read: ReadDocument, pages_max: int) -> TextDocument:
-    """The pages of a mail; `read` reads an attachment."""
+def read_message(path: Path) -> tuple[str, int]:
+    """What a mail says below who wrote it to whom, when and about what; and how many attachments it has."""
+    message = _parse(path)
+    try:
+        headers = [f"{name}: {message[name]}" for name in HEADERS_SHOWN if message[name]]
+    except (ValueError, LookupError, IndexError, AttributeError):  # the parser reads them only now
+        headers = []
+    attachments = sum(1 for _ in message.iter_attachments()) if message.is_multipart() else 0
+    return "\n".join([*headers, "", *_body(message)]), attachments
+
+
+def _parse(path: Path) -> "EmailMessage":
     # Here: most documents are no mails, and the parser takes a while to import.
     from email import policy
     from email.parser import BytesParser
 
     try:
-        message = BytesParser(policy=policy.default).parsebytes(path.read_bytes())
+        return BytesParser(policy=policy.default).parsebytes(path.read_bytes())
     except (ValueError, LookupError, RecursionError) as error:
         raise FatalFailure(
             f"the mail is damaged ({error}); save it again", code=CORRUPT_FILE
         ) from error
+
+
+def read_mail(path: Path, *, read: ReadDocument, pages_max: int) -> TextDocument:
+    """The pages of a mail; `read` reads an attachment."""
+    message = _parse(path)
     damage: list[str] = []
     parts = [
         *_attachment_pages(message, read, damage),

@@ -78,6 +78,11 @@ _PDF_SALES_TAX = re.compile(
     r"[^\d\n]{0,12}\n?\d",
     re.IGNORECASE,
 )
+_PDF_TOTAL = re.compile(
+    r"(?m)^[^\w\n]{0,8}(?:grand )?(?:total[et]?|summe|gesamt(?:betrag)?|totaal|summ?a|yhteens[aä]|toplam)\b",
+    re.IGNORECASE,
+)
+PDF_RECEIPT_DAYS_MAX = 2
 # What an employer pays is told with amounts, too, and its reader would find no bookings in it.
 _PDF_PAY = re.compile(
     r"\bpay ?slip|\bpay ?stub|(?:gehalts|lohn|entgelt)abrechnung|bulletin de (?:paie|salaire)|\bn[oó]mina\b|busta paga"
@@ -235,7 +240,11 @@ def _is_bill(text: str) -> bool:
     Rows of a statement begin with a day, or their amounts have signs; what a bill lists has neither, unless it says
     what it is and what tax is in it. A letter names an amount here and there.
     """
-    if _PDF_BALANCE.search(text) or _PDF_COLUMN.search(text) or not _is_legible(text):
+    if _PDF_BALANCE.search(text) or _PDF_COLUMN.search(text):
+        return False
+    if _is_till_receipt(text):
+        return True
+    if not _is_legible(text):
         return False
     title = text[:PDF_TITLE_CHARS]
     is_titled = _PDF_BILL.search(title) is not None
@@ -247,12 +256,25 @@ def _is_bill(text: str) -> bool:
         return True
     if _names_both_sides(text):
         return False
+    days, amounts = _count_days(text), len(amounts_of(text))
+    is_few = days < amounts if is_titled else days < 2
+    return is_few and len(_PDF_WORD.findall(text)) >= PDF_BILL_WORDS_MIN
+
+
+def _is_till_receipt(text: str) -> bool:
+    """Whether it names a total and the tax in it, and no more than one day beside that of another purchase.
+
+    Its words are mixed with figures (MILK 2L, BA10 0AA), so that they do not tell of what font they are.
+    """
+    is_taxed = _PDF_SALES_TAX.search(text) and _PDF_TOTAL.search(text)
+    return bool(is_taxed) and _count_days(text) <= PDF_RECEIPT_DAYS_MAX
+
+
+def _count_days(text: str) -> int:
     worded = sum(
         fold(before or behind) in MONTHS for before, behind in _PDF_WORDED_DAY.findall(text)
     )
-    days, amounts = worded + len(_PDF_ANY_DAY.findall(text)), len(amounts_of(text))
-    is_few = days < amounts if is_titled else days < 2
-    return is_few and len(_PDF_WORD.findall(text)) >= PDF_BILL_WORDS_MIN
+    return worded + len(_PDF_ANY_DAY.findall(text))
 
 
 def _names_both_sides(text: str) -> bool:
