@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lab.postgres import Server
-from stateward.core.errors import StoreError, StoreFull, StoreUnreachable
+from stateward.core.errors import StoreError, StoreFull, StoreMismatch, StoreUnreachable
 from stateward.storage import libpq
 from stateward.storage.postgres import PostgresDatabase
 from stateward.transport import WORK
@@ -82,6 +82,8 @@ def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
         ("25006", StoreUnreachable, "use the primary"),
         ("23505", StoreError, "refused a row"),
         ("42501", StoreError, "may not do that"),
+        ("42P01", StoreMismatch, "bring the database back"),
+        ("3F000", StoreMismatch, "bring the database back"),
         ("57P01", StoreUnreachable, "check that the server runs"),
     ],
 )

@@ -165,6 +165,13 @@ SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], 
     ((errors.InFailedSqlTransaction,), StoreError, DOOMED),
     ((errors.DataCorrupted,), StoreMismatch, f"{{where}}: {LANES_GONE} ({{words}})"),
     (
+        # Who drops or renames the schema of a running service made no mistake of ours.
+        (errors.UndefinedTable, errors.InvalidSchemaName),
+        StoreMismatch,
+        "the tables of Stateward are not in {where} any more ({words}); stop its processes, bring the database back, "
+        "and then start them",
+    ),
+    (
         (psycopg.IntegrityError,),
         StoreError,
         "{where} refused a row ({words}); nothing was written",
