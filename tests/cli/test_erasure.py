@@ -30,6 +30,14 @@ def test_a_person_is_erased_over_all_records(demo: Shell, tmp_path: Path) -> Non
     assert demo("erase", *reason).exit_code == Exit.USAGE
 
 
+def test_what_was_erased_is_not_said_to_be_yet_to_come(demo: Shell) -> None:
+    record_id = demo.ids("status:normalized")[0]
+    demo("erase", record_id, "--reason", "request 17", "--yes")
+
+    for command in ("items", "logs", "files"):
+        assert f"what {record_id} held was erased" in demo(command, record_id).stderr
+
+
 def test_a_file_that_cannot_be_deleted_is_told(
     demo: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

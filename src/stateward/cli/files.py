@@ -11,6 +11,7 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.output import plural, write_bytes, write_table
+from stateward.cli.records import why_nothing
 
 
 @click.command(
@@ -29,11 +30,11 @@ def files(context: CliContext, record_id: str) -> None:
     """
     with context.app() as app:
         found = app.files(record_id)
+        if not found and not context.is_for_programs:
+            context.say(why_nothing(app, record_id, f"no stage of {record_id} has saved a file"))
     if context.is_for_programs:
         context.emit_rows(found)
-    elif not found:
-        context.say(f"no stage of {record_id} has saved a file")
-    else:
+    elif found:
         rows = [(f"{each.stage}/{each.name}", each.media_type, each.size) for each in found]
         write_table(("file", "type", "bytes"), rows)
 

@@ -365,6 +365,8 @@ def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int
 
     with context.app() as app:
         found = app.attempts(record_id)
+        if not found and not context.is_for_programs:
+            context.say(why_nothing(app, record_id, "no attempt has ended yet"))
         if stage is not None and stage not in (stages := app.stages(record_id)):
             raise UnknownName("stage", stage, stages)
     numbered = _number(found)
@@ -385,7 +387,15 @@ def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int
     elif context.json:
         context.emit_rows(each for _, each in numbered)
     else:
-        _write_logs(context, numbered)
+        _write_logs(numbered)
+
+
+def why_nothing(app: "AppProtocol", record_id: str, otherwise: str) -> str:
+    """Why there is nothing to show of a record: it may be gone, and not be yet to come."""
+    from stateward.core.model import ERASED_REST
+
+    is_erased = app.record(record_id).rest == ERASED_REST
+    return f"what {record_id} held was erased" if is_erased else otherwise
 
 
 def _number(attempts: Sequence["Attempt"]) -> "list[tuple[int, Attempt]]":
@@ -399,9 +409,7 @@ def _number(attempts: Sequence["Attempt"]) -> "list[tuple[int, Attempt]]":
     return numbered
 
 
-def _write_logs(context: CliContext, attempts: "Sequence[tuple[int, Attempt]]") -> None:
-    if not attempts:
-        context.say("no attempt has ended yet")
+def _write_logs(attempts: "Sequence[tuple[int, Attempt]]") -> None:
     for number, each in attempts:
         end = (
             f"failed with {each.error_code}"
@@ -488,7 +496,8 @@ def items(
         found = [app.items(each, stage=stage, kind=kind, edition=edition) for each in ids]
         for record_id, each in zip(ids, found, strict=True):
             if each.stage is None:
-                context.say(f"no stage of {record_id} has produced anything yet")
+                nothing = f"no stage of {record_id} has produced anything yet"
+                context.say(why_nothing(app, record_id, nothing))
         doubts = [doubt for each in ids if (doubt := _doubt(app.record(each)))]
         for doubt in doubts:
             context.say(doubt)
