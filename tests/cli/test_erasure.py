@@ -38,6 +38,27 @@ def test_what_was_erased_is_not_said_to_be_yet_to_come(demo: Shell) -> None:
         assert f"what {record_id} held was erased" in demo(command, record_id).stderr
 
 
+def test_what_is_left_in_unused_parts_of_the_database_is_named_until_it_is_written_anew(
+    demo: Shell, tmp_path: Path
+) -> None:
+    erase = ("--reason", "request 17", "--yes")
+    first, second, third = demo.ids()[:3]
+    (tmp_path / "demo" / "stateward.db.before-schema-9").touch()
+
+    early = demo.json("erase", first, *erase, "--no-compact")
+    named = "unused parts of the database" in demo("doctor").stdout
+    again = demo("erase", "--subject", "customer=nobody", *erase)  # what a killed one left is done
+    assert (named, again.exit_code) == (True, Exit.OK)
+    assert "unused parts" not in demo("doctor").stdout
+    assert any("before-schema" in each for each in early["copies"])
+
+    demo("erase", second, *erase, "--no-compact")
+    assert demo("erase", "--compact").exit_code == Exit.OK
+    assert "unused parts" not in demo("doctor").stdout
+    assert demo("erase", third, "--yes").exit_code == Exit.USAGE
+    assert demo("erase", third, "--compact").exit_code == Exit.USAGE
+
+
 def test_a_file_that_cannot_be_deleted_is_told(
     demo: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

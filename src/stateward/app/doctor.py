@@ -80,6 +80,13 @@ def checks(app: App) -> Iterator[Check]:
             advice="see that the folder or bucket of documents allows it: the log of the coordinator says which and "
             "why, and it tries again every six hours",
         )
+    if not app.database.is_compact:
+        yield Check(
+            name="erasure",
+            is_well=True,
+            sentence="unused parts of the database may hold what was erased, until it is written anew: stateward "
+            "erase --compact",
+        )
     yield _anchor_check(app)
     yield _clock_check(app)
     yield _worker_check(app)

@@ -42,8 +42,12 @@ def remaining_copies(settings: "Settings", *, is_compacted: bool) -> list[str]:
         ),
         ("the ledger in ledger.mirror", settings.ledger.mirror is not None),
         (
-            "unused parts of the database, until it is written anew: stateward erase, run beside it",
+            "unused parts of the database, until it is written anew: stateward erase --compact, run beside it",
             not is_compacted,
+        ),
+        (
+            "copies from before an upgrade, named *.before-schema-* in the data folder",
+            any(settings.data_path.glob("*.before-schema-*")),
         ),
     ]
     found = [what for what, is_there in known if is_there]

@@ -33,7 +33,6 @@ LEFT = "of {} a file could not be deleted; a running service tries it again ever
 @click.option(
     "--reason",
     metavar="TEXT",
-    required=True,
     help="Why; it stays in the history, so name no person.",
 )
 @click.option(
@@ -42,6 +41,11 @@ LEFT = "of {} a file could not be deleted; a running service tries it again ever
     help="Do not write the database anew: earlier states of rows may stay in unused parts of its files until that is "
     "done. For large databases that are in use, since writers wait meanwhile.",
 )
+@click.option(
+    "--compact",
+    is_flag=True,
+    help="Erase nothing: write the database anew, after --no-compact, erasures over HTTP and rules of retention.",
+)
 @click.option("--yes", is_flag=True, help="Do it. Without this it is only shown what would be.")
 @pass_context
 def erase(
@@ -49,8 +53,9 @@ def erase(
     *,
     record_ids: tuple[str, ...],
     subject: str | None,
-    reason: str,
+    reason: str | None,
     no_compact: bool,
+    compact: bool,
     yes: bool,
 ) -> Exit:
     """Delete what records held, and keep the proof.
@@ -60,8 +65,14 @@ def erase(
     checkpoint that was made before. Records that are still under way are refused, and so are those on hold. Says where
     copies may still be: backups, a mirrored ledger, exports.
     """
-    if bool(record_ids) == (subject is not None):
-        raise click.UsageError("name records, or a person with --subject LABEL=VALUE")
+    if compact and not (record_ids or subject or reason or no_compact):
+        return _compact(context)
+    if compact or bool(record_ids) == (subject is not None):
+        raise click.UsageError(
+            "name records, or a person with --subject LABEL=VALUE, or --compact alone"
+        )
+    if reason is None:
+        raise click.UsageError("say why with --reason; it stays in the history")
     with context.app() as app:
         done = app.erase(
             record_ids,
@@ -80,6 +91,14 @@ def erase(
     if done.refused:
         return Exit.REFUSED
     return Exit.FOUND_PROBLEMS if done.left else Exit.OK
+
+
+def _compact(context: CliContext) -> Exit:
+    with context.local_app() as app:
+        context.progress("the database is written anew")
+        app.database.compact()
+    context.say("the database was written anew: its files hold nothing that was erased")
+    return Exit.OK
 
 
 def _tell(context: CliContext, done: "schemas.ErasureAnswer") -> None:

@@ -451,7 +451,8 @@ class LocalApp(AppProtocol):
         named = [self.whole(each) for each in record_ids]
         wanted = named if subject is None else records_of(app, subject)
         done = app.eraser.erase(wanted, actor=person(), reason=reason, is_dry_run=is_dry_run)
-        if done.erased and is_compacted and not is_dry_run:
+        # Also if nothing was left to erase: the command that erased it may have been killed before this.
+        if is_compacted and not is_dry_run and (done.erased or not app.database.is_compact):
             progress("the database is written anew")
             app.database.compact()
         copies = remaining_copies(app.settings, is_compacted=is_compacted)

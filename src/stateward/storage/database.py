@@ -227,6 +227,10 @@ class Database(Protocol):
         On SQLite writers wait meanwhile. On PostgreSQL it is a VACUUM, and the write-ahead log is left to the server.
         """
 
+    @property
+    def is_compact(self) -> bool:
+        """Whether nothing that was erased can be left in unused parts of its files, as far as it is known."""
+
     def damage(self) -> list[str]:
         """What the database's own check of its pages and indexes finds, a sentence each; it reads all of it."""
 

@@ -559,6 +559,11 @@ class PostgresDatabase:
         tables = ", ".join(f'"{name!s}"' for (name,) in found)
         self._run(lambda session: session.command(f"VACUUM {tables}"))
 
+    @property
+    def is_compact(self) -> bool:
+        """The server vacuums by itself."""
+        return True
+
     def damage(self) -> list[str]:
         """What `amcheck` finds wrong with tables and indexes; nothing where it is not installed or not allowed."""
         schema = amcheck_schema(self)

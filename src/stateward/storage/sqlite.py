@@ -91,6 +91,7 @@ class SqliteDatabase:
         self._notified: set[str] = set()
         self._broken: str | None = None
         self._wakeup_folder = None if self._path == MEMORY else Path(f"{self._path}-wake")
+        self._erased_mark = None if self._path == MEMORY else Path(f"{self._path}-erased")
         self._queue = None if self._wakeup_folder is None else WriteQueue(self._wakeup_folder)
         self._wakeups: list[PipeWakeup] = []
         self._pipes: dict[str, TopicPipes] = {}
@@ -483,6 +484,8 @@ class SqliteDatabase:
     def erasing(self) -> Iterator[None]:
         """Deleted rows are overwritten."""
         with self._lock:
+            if self._erased_mark is not None:
+                self._erased_mark.touch(0o600)  # before: who is killed must not leave it unknown
             self._try("PRAGMA secure_delete = ON")
             try:
                 yield
@@ -496,6 +499,13 @@ class SqliteDatabase:
             self._try("INSERT INTO search_index (search_index) VALUES ('optimize')")
             self._try("VACUUM")
             self._try("PRAGMA wal_checkpoint(TRUNCATE)")
+            if self._erased_mark is not None:
+                self._erased_mark.unlink(missing_ok=True)
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether it was written anew since something was erased."""
+        return self._erased_mark is None or not self._erased_mark.exists()
 
     def damage(self) -> list[str]:
         """What SQLite finds wrong with the file itself."""
