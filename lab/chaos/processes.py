@@ -47,6 +47,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
             "data": str(self.folder / name if self.is_apart else self.data),
             "store": {"url": url},
             "pipelines": ["lab.chaos.load"],
+            "api": {"port": 0},  # of those that have one; several may run side by side
             "worker": {
                 "heartbeat_seconds": self.heartbeat_s,
                 "lease_seconds": self.lease_s,

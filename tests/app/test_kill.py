@@ -53,7 +53,7 @@ def test_killed_processes_lose_and_double_nothing(
 ) -> None:
     config = tmp_path / "kill.yaml"
     config.write_text(
-        f"data: {tmp_path}/data\nstore: {{url: '{store_url}'}}\n"
+        f"data: {tmp_path}/data\nstore: {{url: '{store_url}'}}\napi: {{port: 0}}\n"
         "worker: {heartbeat_seconds: 0.5, lease_seconds: 2, deliveries_max: 50}\n"
     )
     rng = random.Random(7)

@@ -38,7 +38,7 @@ def nap(job: Job) -> list[dict[str, object]]:
 def sleepers(tmp_path: Path) -> Shell:
     """A command line whose machine `sleep` sleeps as long as its document says."""
     (tmp_path / "naps.py").write_text(PIPELINE)
-    (tmp_path / "own.yaml").write_text("pipelines: [naps.py]\ndata: data\n")
+    (tmp_path / "own.yaml").write_text("pipelines: [naps.py]\ndata: data\napi: {port: 0}\n")
     return Shell(tmp_path / "data")
 
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -101,40 +101,33 @@ def test_up_serves_too_and_works_what_it_is_sent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("role", ["api", "up"])
 def test_an_open_address_is_refused_with_the_way_to_a_key(tmp_path: Path, role: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "stateward",
-        "--data",
-        str(tmp_path),
-        role,
-        "--host",
-        "0.0.0.0",  # noqa: S104 - that it is refused is the point
-    ]
+    done = refused(tmp_path, role, "--host", "0.0.0.0")  # noqa: S104 - that it is refused is the point
 
-    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S_MAX, check=False)
-
-    assert done.returncode == 4
     assert "make one with `stateward key create NAME --role admin`" in done.stderr
 
 
-def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
+@pytest.mark.parametrize("role", ["api", "up"])
+def test_a_port_that_is_taken_ends_the_process(tmp_path: Path, role: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        command = [
-            sys.executable,
-            "-m",
-            "stateward",
-            "--data",
-            str(tmp_path),
-            "api",
-            "--port",
-            port,
-        ]
+        done = refused(tmp_path, role, "--port", port)
 
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=WAIT_S_MAX, check=False
-        )
-
-    assert done.returncode == 4
     assert f"cannot listen at 127.0.0.1 port {port}" in done.stderr
+
+
+def test_nothing_works_unheard_where_the_usual_port_is_taken(tmp_path: Path) -> None:
+    usual = Settings.load(environ={}).api.port
+    with ExitStack() as stack:
+        with suppress(OSError):  # something else on this machine may have it already
+            stack.enter_context(socket.create_server(("127.0.0.1", usual)))
+        done = refused(tmp_path, "up")
+
+    assert f"cannot listen at 127.0.0.1 port {usual}" in done.stderr
+
+
+def refused(data: Path, *args: str) -> "subprocess.CompletedProcess[str]":
+    """A role that ends by itself, in a way that a service manager starts it again."""
+    command = [sys.executable, "-m", "stateward", "--data", str(data), *args]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S_MAX, check=False)
+    assert done.returncode == 4
+    return done

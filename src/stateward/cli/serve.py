@@ -48,31 +48,20 @@ def at(settings: "Settings", *, host: str | None, port: int | None) -> "Settings
 
 
 @contextmanager
-def listening_socket(
-    settings: "Settings", *, has_key: bool, is_asked_for: bool = False
-) -> "Iterator[socket | None]":
+def listening_socket(settings: "Settings", *, has_key: bool) -> "Iterator[socket]":
     """What the HTTP API listens on, as long as this lasts; callers wait in it until the API is open.
 
-    A port that is taken is an error if it was named. Otherwise, beside other roles, those go on without it: None.
+    A port that is taken ends the process, also beside other roles: a service manager starts it again, but lets one
+    be that works and does not answer.
     """
-    from stateward import telemetry
     from stateward.core.errors import InvalidRequest
     from stateward.server.listening import check_address, listening
 
     _check_installed()
-    is_named = is_asked_for or any(layer.has("api") for layer in settings.layers[1:])
-    try:
-        if settings.store.url.startswith("memory:"):
-            raise InvalidRequest("a store in memory: cannot be served; name a file or PostgreSQL")
-        check_address(settings, has_key=has_key)
-        own = listening(settings)
-    except InvalidRequest as error:
-        if is_named:
-            raise
-        telemetry.log("api").warning(f"the HTTP API stays closed: {error}")
-        yield None
-        return
-    with own:
+    if settings.store.url.startswith("memory:"):
+        raise InvalidRequest("a store in memory: cannot be served; name a file or PostgreSQL")
+    check_address(settings, has_key=has_key)
+    with listening(settings) as own:
         yield own
 
 

@@ -47,7 +47,8 @@ DRAINING = b"stateward: finishing what runs; once more ends at once\n"
 def up(context: CliContext, *, until_idle: bool, host: str | None, port: int | None) -> None:
     """Run coordinator, worker, notifier and HTTP in this process.
 
-    This is all that one machine needs. Ctrl-C or SIGTERM finishes what runs and ends; twice ends at once.
+    This is all that one machine needs. Ctrl-C or SIGTERM finishes what runs and ends; twice ends at once. Where its
+    port is taken it ends with exit code 4.
     """
     settings = at(context.settings(), host=host, port=port)
     roles = ("coordinator", "worker", "notifier")
@@ -176,11 +177,11 @@ def _opened_alone(settings: "Settings") -> Iterator[str]:
     with App(settings) as app:
         has_key = app.keys.any_live(app.clock())
     with (
-        listening_socket(settings, has_key=has_key, is_asked_for=True) as listening,
-        nullcontext() if listening is None else open_api(settings, listening) as url,
+        listening_socket(settings, has_key=has_key) as listening,
+        open_api(settings, listening) as url,
         chores(settings, (), is_remote=False),
     ):
-        yield url or ""
+        yield url
 
 
 def _run(
@@ -237,7 +238,7 @@ def _run(
         )
 
 
-def _listening(app: "App") -> "AbstractContextManager[socket | None]":
+def _listening(app: "App") -> "AbstractContextManager[socket]":
     return listening_socket(app.settings, has_key=app.keys.any_live(app.clock()))
 
 
