@@ -1,4 +1,4 @@
-"""In a browser: a queue of reviews that is limited to what belongs together."""
+"""In a browser: a queue of reviews that is limited to what belongs together, and shows what others do."""
 
 from itertools import count
 
@@ -25,7 +25,7 @@ def test_reviews_of_one_provider_are_taken_together(scene: Scene, page: Page) ->
     one = contract(scene, "one.txt", provider="Talwerke Nord AG")
     other = contract(scene, "other.txt", provider="Kellerstrom Süd GmbH")
     page.goto(scene.page("/review"))
-    expect(page.locator("[data-task]")).to_have_count(2)
+    expect(page.locator(f"#task-{other}")).to_be_visible()
 
     page.locator(f"#task-{one}").get_by_role("link", name="Talwerke Nord AG").click()
 
@@ -40,3 +40,30 @@ def test_reviews_of_one_provider_are_taken_together(scene: Scene, page: Page) ->
     expect(page.locator("[data-task]")).to_have_count(2)
     page.get_by_role("link", name="Show all").click()
     expect(page.locator(f"#task-{other}")).to_be_visible()
+
+
+def test_what_others_claim_and_give_up_is_seen_by_itself(scene: Scene, page: Page) -> None:
+    mine = contract(scene, "mine.txt", provider="Bergstrom Ost AG")
+    theirs = contract(scene, "theirs.txt", provider="Bergstrom Ost AG")
+    page.goto(scene.page(f"/review/{mine}"))
+    expect(page.locator("#fresh")).to_contain_text("live")
+    row = page.locator(f"#task-{theirs}")
+    expect(row).to_have_attribute("data-taken", "no")
+
+    scene.app.reviews.claim(theirs, actor="person:otto@elsewhere")
+    expect(row).to_contain_text("otto, until")
+    scene.app.reviews.unclaim(theirs, actor="person:otto@elsewhere")
+    expect(row).not_to_contain_text("otto")
+
+
+def test_what_could_not_be_refreshed_is_refreshed_later(scene: Scene, page: Page) -> None:
+    contract(scene, "first.txt", provider="Moorstrom West AG")
+    page.goto(scene.page("/review"))
+    expect(page.locator("#fresh")).to_contain_text("live")
+    page.route("**/review-queue", lambda route: route.fulfill(status=503, body="busy"))
+    with page.expect_response("**/review-queue"):
+        later = contract(scene, "later.txt", provider="Moorstrom West AG")
+
+    page.unroute("**/review-queue")
+
+    expect(page.locator(f"#task-{later}")).to_be_visible()

@@ -128,6 +128,7 @@
   let state = "connecting";
   const listeners = [];
   const AGAIN_MS = 5000;
+  const AT_LEAST_EVERY_MS = 10_000; // claims, workers and deliveries change without a transition; an answer may be lost
   const SILENT_MS = 10_000; // a window that prints or stands at a breakpoint has the lock and says nothing
   let heardAt = Date.now();
 
@@ -253,13 +254,14 @@
         tellAll(element);
         element.dispatchEvent(new CustomEvent("stateward:refreshed", { bubbles: true }));
         say();
-      } catch { /* the next event tries again */ } finally {
+      } catch { /* tried again soon */ } finally {
         isAsking = false;
         if (isWanted) { isWanted = false; plan(); }
       }
     }
     function plan() { if (timer === null) timer = setTimeout(refresh, every); }
     listeners.push((transition) => { if (transition === null || wants(transition)) plan(); });
+    setInterval(() => { if (!document.hidden) plan(); }, AT_LEAST_EVERY_MS);
     open();
     return plan;
   }
