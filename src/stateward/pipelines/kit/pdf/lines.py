@@ -243,7 +243,9 @@ def _is_page_number(text: str, number: int, count: int) -> bool:
         return False
     figures = re.findall(r"[0-9]+", text)
     is_padded = any(figure[0] == "0" for figure in figures) and not any(map(str.isalpha, text))
-    return not is_padded and int(figures[0]) == number and figures[1:] in ([], [str(count)])
+    # Of more pages than there are: backs that are empty, or pages that the file lacks.
+    is_of_all = all(int(figure) >= count for figure in figures[1:])
+    return not is_padded and int(figures[0]) == number and is_of_all
 
 
 def _runs(words: Iterable[PdfWord]) -> Iterator[Run]:

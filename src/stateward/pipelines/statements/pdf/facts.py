@@ -36,7 +36,8 @@ _NO_BALANCE = re.compile(
     r"\b(?:minimum|minimal\w*|mindest\w*|minimo|minima|min|asgari|limit|available|disponib\w*|dispon[ií]vel|verf[uü]gbar\w*|past|average|overdue)\b"
 )
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b")
-_NUMBER = re.compile(r"(?:[0-9Xx*•.]{1,6}[- ]?){1,8}[0-9]{2,}")
+# Each letter by itself: groups of several can be cut in too many ways where dots lead from a label to its value.
+_NUMBER = re.compile(r"(?:[0-9Xx*•.][- ]?){1,48}[0-9]{2,}")
 _MONTH_YEAR = re.compile(r"([^\W\d_]{3,12})\.?,?\s(20[0-9]{2}|25[0-9]{2})\b")
 # SETEMBRO/2026, enero de 2026: also in sentences about something else.
 _MONTH_OF_YEAR = re.compile(r"([^\W\d_]{3,12})\.?(?:\s?[/-]\s?|\sdel?\s)(20[0-9]{2}|25[0-9]{2})\b")
