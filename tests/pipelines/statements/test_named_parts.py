@@ -187,3 +187,20 @@ def test_rows_without_a_mark_beside_marked_ones_are_doubted(tmp_path: Path) -> N
     )
 
     assert "SIGN_UNPROVEN" in read_bytes(tmp_path, text).notes
+
+
+def test_of_payer_and_payee_with_a_word_for_name_the_other_side_is_kept(tmp_path: Path) -> None:
+    found = read_bytes(
+        tmp_path,
+        "Data księgowania;Nazwa nadawcy;Nazwa odbiorcy;Adnotacja;Kwota;Waluta\n"
+        "23-03-2026;ANNA NOWAK;TAURON;Prąd zimowy;-211,07;PLN\n"
+        "24-03-2026;JAN WÓJCIK;ANNA NOWAK;zrzutka prezent;75,00;PLN\n"
+        "25-03-2026;ANNA NOWAK;;Opłata za kartę;-8,00;PLN\n",
+    )
+
+    assert [row.get("counterparty") for row in found.canonicals] == ["TAURON", "JAN WÓJCIK", None]
+    assert [row["description"] for row in found.canonicals] == [
+        "Prąd zimowy",
+        "zrzutka prezent",
+        "Opłata za kartę",
+    ]

@@ -254,7 +254,8 @@ def _descriptions(claimed: dict[str, list[int]], body: Sequence[Cells]) -> list[
     )
     strong.sort(key=lambda i: filled_share(body, i) < MOST)
     found = strong or sorted(weak, key=lambda i: -_letters(body, i))[:1]
-    if not found and "counterparty" not in claimed:
+    # Of payer and payee, one is the holder of the account: they tell less than a text without a known name.
+    if not found and len(claimed.get("counterparty", [])) != 1:
         found = sorted(claimed.get("text", []), key=lambda i: -_letters(body, i))[:1]
     return found
 

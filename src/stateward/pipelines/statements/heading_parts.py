@@ -52,7 +52,7 @@ BESIDE: dict[str, frozenset[str]] = {
         "credit": "money transaction booked currency sum net",
         "amount": "bank booked currency money net value transaction",
         "currency": "bank transaction booked",
-        "counterparty": "said transaction",
+        "counterparty": "said transaction name",
         "description": "transaction booked",
     }.items()
 }

@@ -224,7 +224,8 @@ def names_charges(heading: str) -> bool:
 
 def is_payer(heading: str) -> bool:
     """Whether a column of counterparties names who paid."""
-    return simplify(heading) in words().payers
+    text = simplify(heading)
+    return not words().payers.isdisjoint((text, *text.split()))
 
 
 def is_contra_account(heading: str) -> bool:
