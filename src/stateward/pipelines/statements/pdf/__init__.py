@@ -345,7 +345,7 @@ class _Assembler:
             for number, (part, parsed) in enumerate(table.parts):
                 if any(sides):
                     builder.begin_table(sides[number])
-                builder.add(part, parsed, table.row_layout)
+                builder.add(part, parsed, is_amount_last=table.is_amount_last)
             if len(table.parts) > 1:
                 builder.finish()
                 builder.context = below_rows(table.lines)

@@ -320,6 +320,7 @@ def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> Trie
     is_chained = chain is not None and chain.holds
     doubt = _doubt(reading, draft, lines, opening, is_chained=is_chained)
     doubt = doubt or _missing_marks(draft.rows, terms, result, is_opened=opening is not None)
+    doubt = doubt or _mixed_debits(draft.rows, terms, result)
     doubt = "" if draft.hints.sign else doubt
     score = 2 * is_summed - 2 * (not is_summed and bool(opening and closing)) - unread
     score += 0 if chain is None else (2 if chain.holds else -2)
@@ -436,6 +437,15 @@ def _missing_marks(
     bare = marks if not result.is_reconciled else [] if is_opened else [marks[0], marks[-1]]
     count = bare.count(0)
     return f"debits and credits are marked; rows without a mark: {count}" if count else ""
+
+
+def _mixed_debits(drafts: Sequence[DraftRow], terms: ReadingTerms, result: Reconciliation) -> str:
+    """Where some debits have a minus and others none, only a sum tells which of them went out."""
+    read = (money.amount(entry.money.get(vocab.DEBIT, ""), terms.decimal) for entry in drafts)
+    signs = {value > 0 for value in read if value}
+    if len(signs) < 2 or result.is_reconciled:
+        return ""
+    return "some debits have a minus and others none: which of them are reversals is not proven"
 
 
 def _sign_of_mark(entry: DraftRow, decimal: str) -> int | None:

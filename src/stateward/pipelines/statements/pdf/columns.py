@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import msgspec
 
+from stateward.pipelines.kit.money import MINUS
 from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
@@ -160,6 +161,7 @@ def measure_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> No
     sample = lines[:: len(lines) // MEASURED_MAX + 1]
     dated = [line for line in sample if _is_dated(heading, line)]
     _move_texts(heading, dated)
+    _leave_fees(heading, dated)
     found = _under_columns(heading, dated)
     if any(
         at not in found
@@ -186,6 +188,34 @@ def measure_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> No
         else:
             near = [t.x1 for t in tokens if abs(t.x1 - end) <= 1]
             column.edge = sum(near) / len(near)
+
+
+def _leave_fees(heading: TableHeading, dated: Sequence[StatementLine]) -> None:
+    """Of columns of one side that a row fills both, only that beside the other side counts: `Charge | Debit | Credit`.
+
+    The fees of a row are booked by a row of their own.
+    """
+    for role, other in ((vocab.DEBIT, vocab.CREDIT), (vocab.CREDIT, vocab.DEBIT)):
+        own = [at for at, each in enumerate(heading.roles) if each == role]
+        others = [at for at, each in enumerate(heading.roles) if each == other]
+        if len(own) < 2 or len(others) != 1:
+            continue
+        if any(len(_under_columns(heading, [line]).keys() & {*own}) > 1 for line in dated):
+            kept = min(own, key=lambda at: abs(at - others[0]))
+            for at in own:
+                heading.columns[at].role = role if at == kept else vocab.OTHER
+
+
+def has_both_signs(heading: TableHeading, lines: Iterable[StatementLine], role: str) -> bool:
+    """Whether amounts with a minus and others without one stand in a column."""
+    found = _under_columns(heading, lines)
+    signs = {
+        any(letter in token.text for letter in (*MINUS, "("))
+        for at, tokens in found.items()
+        if heading.columns[at].role == role
+        for token in tokens
+    }
+    return len(signs) > 1
 
 
 def _under_columns(

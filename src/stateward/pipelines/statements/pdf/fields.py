@@ -23,7 +23,7 @@ DAY_LINE_WORDS_MAX = 7
 TEXT_REACH = 4.0  # points: how far left of its heading a text may begin
 
 _YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
-_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?", re.ASCII)
+_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|[AaPp][Mm]", re.ASCII)
 
 
 class ParsedLine(msgspec.Struct, gc=False):
@@ -42,6 +42,7 @@ class ParsedLine(msgspec.Struct, gc=False):
     x_text: float  # left edge of its text
     kind: str = ""  # what is printed in the column of kinds
     year: str = ""  # printed alone in the column of dates: the year of the date above
+    parts: list[StatementLine] = []  # further lines that are parts of it (see `centred`)
 
     @property
     def has_amount(self) -> bool:
@@ -193,6 +194,12 @@ def text_start(heading: TableHeading) -> float:
     return min((c.x0 for c in heading.columns if c.role in vocab.TEXT_ROLES), default=0.0)
 
 
+def dates_end(heading: TableHeading) -> float:
+    """Where the columns of dates end that stand left of the texts; nowhere if there are none."""
+    ends = [column.x1 for column in heading.columns if column.role in vocab.DATE_ROLES]
+    return max((end for end in ends if end < text_start(heading)), default=float("inf"))
+
+
 def _put_text(heading: TableHeading, parsed: ParsedLine, words: list[tuple[int, PdfWord]]) -> None:
     """Put words that are neither date nor amount into their text columns."""
     has_text = any(column.role in (vocab.TEXT, vocab.PARTY) for column in heading.columns)
@@ -253,8 +260,3 @@ def any_money(one: ParsedLine) -> str:
     """The last amount of a line, in whatever column; "" if it has none."""
     found = [token.text for token in one.line.money if has_decimals(token.text)]
     return found[-1] if found else next(iter(one.money.values()), "")
-
-
-def is_words(one: ParsedLine) -> bool:
-    """Whether a line has only text."""
-    return bool(one.text) and not one.date and not one.money

@@ -19,10 +19,10 @@ from stateward.pipelines.statements.pdf.fields import (
     TEXT_REACH,
     ParsedLine,
     any_money,
+    dates_end,
     has_letters,
     text_start,
 )
-from stateward.pipelines.statements.pdf.row_layout import CLOSER, RowLayout
 from stateward.pipelines.statements.pdf.titles import direction_of, title_text
 from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals, is_date
 
@@ -87,7 +87,6 @@ class DraftRow(msgspec.Struct, gc=False):
     direction: str = ""  # DEBIT or CREDIT by the title of the table
     group: int = 0  # rows below the same title, whose total may be printed
     is_dated: bool = True  # False: the date is that of the row above
-    is_leading: bool = False  # only text so far: its date and amount follow below
     doubt: str = ""  # why it may not be a row
     has_other_date: bool = False  # it borrows its date, although another stands in it
     x_text: float = 0.0  # where its text begins
@@ -112,7 +111,6 @@ class RowBuilder:
         self._date = ""
         self._direction = ""
         self._last: DraftRow | None = None
-        self._lead = 0.0
         self._is_running = False  # only rows since the heading
         self._group = 0
         self._second_lines = 0  # how many rows of the table had a second line, with another date
@@ -151,13 +149,12 @@ class RowBuilder:
         self._is_running = True
 
     def add(
-        self, heading: TableHeading, parsed: Sequence[ParsedLine], row_layout: RowLayout
+        self, heading: TableHeading, parsed: Sequence[ParsedLine], *, is_amount_last: bool
     ) -> None:
         """Add the lines below a heading."""
-        self._lead = row_layout.lead
         for at, one in enumerate(parsed):
             after = parsed[at + 1] if at + 1 < len(parsed) else None
-            self._add(heading, one, after, row_layout.is_amount_last)
+            self._add(heading, one, after, is_amount_last)
 
     def _add(
         self, heading: TableHeading, one: ParsedLine, after: ParsedLine | None, is_last: bool
@@ -204,12 +201,6 @@ class RowBuilder:
 
     def _take_dated(self, one: ParsedLine) -> None:
         self._is_running = True
-        opened = self._open
-        if opened is not None and opened.is_leading and one.line.page == opened.last_page:
-            opened.is_leading = False
-            self._date = one.date
-            self._extend(opened, one)
-            return
         self._close()
         self._date = one.date
         if not one.text and not one.has_amount and not one.money:
@@ -279,7 +270,7 @@ class RowBuilder:
         if opened is not None and opened.is_complete and opened.texts:
             starts_right = starts_right or abs(one.x_text - opened.x_text) <= SAME_START
             # Nothing but a text begins between the dates and the name of a column of texts.
-            starts_right = starts_right or one.x_text > _dates_end(heading)
+            starts_right = starts_right or one.x_text > dates_end(heading)
         if not starts_right and not self._date and len(cells_of(one.line)) > 1:
             self._heading_lines += 1  # a heading of several lines: so have its rows
         elif not starts_right and opened is not None and opened.is_complete:
@@ -295,15 +286,9 @@ class RowBuilder:
             self._end_row(one.line)
             self._is_unbooked |= is_unbooked
             return
-        belongs_below = _belongs_to_next(opened, one, after, self._lead)
         if is_last and (self._open is None or self._open.is_complete) and self._date:
             self._close()
             self._begin(one, is_dated=False)
-        elif belongs_below:
-            self._close()
-            self._begin(one, is_dated=False)
-            if self._open is not None:
-                self._open.is_leading = True
         elif opened is not None and self._continues(heading, opened, one.line):
             self._extend(opened, one)
         elif self._is_carried and (opened is None or opened.last_page != one.line.page):
@@ -382,7 +367,10 @@ class RowBuilder:
         entry.last_base, entry.last_page = one.line.base, one.line.page
 
     def _fill(self, entry: DraftRow, one: ParsedLine) -> None:
-        entry.lines.append((one.line.page, one.line.number))
+        entry.lines += [(line.page, line.number) for line in (one.line, *one.parts)]
+        for line in one.parts:
+            _grow(entry.box, line)
+            entry.last_base = max(entry.last_base, line.base)
         if one.year and entry.is_dated and not dates.has_year(entry.date):
             entry.date = (
                 f"{entry.date}{one.year}"
@@ -679,30 +667,10 @@ def missing_dates(drafts: Sequence[DraftRow]) -> list[DraftRow]:
     return [entry for entry in drafts if entry.has_other_date or (repeats and not entry.is_dated)]
 
 
-def _belongs_to_next(
-    opened: DraftRow | None, one: ParsedLine, after: ParsedLine | None, lead: float
-) -> bool:
-    """Whether text is so much closer to the row below that it is its first line."""
-    if after is None or not lead or after.line.page != one.line.page:
-        return False
-    below = after.line.base - one.line.base
-    if not (after.date and after.has_amount) or below > lead + 1:
-        return False
-    if opened is None or opened.last_page != one.line.page:
-        return True
-    return below < CLOSER * (one.line.base - opened.last_base)
-
-
 def _moves_nothing(one: ParsedLine) -> bool:
     """Whether all amounts of a line beside its balance are zero."""
     moved = (text for role, text in one.money.items() if role != vocab.BALANCE)
     return not any(c in "123456789" for text in moved for c in text)
-
-
-def _dates_end(heading: TableHeading) -> float:
-    """Where the columns of dates end that stand left of the texts; nowhere if there are none."""
-    ends = [column.x1 for column in heading.columns if column.role in vocab.DATE_ROLES]
-    return max((end for end in ends if end < text_start(heading)), default=float("inf"))
 
 
 def _full_date(one: ParsedLine) -> str:

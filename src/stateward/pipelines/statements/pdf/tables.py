@@ -9,9 +9,11 @@ from msgspec.structs import replace
 from stateward.pipelines.kit.pdf.lines import PdfCell
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.centred import join_centred
 from stateward.pipelines.statements.pdf.columns import (
     TableColumn,
     TableHeading,
+    has_both_signs,
     heading_at,
     heading_worth,
     measure_columns,
@@ -24,7 +26,7 @@ from stateward.pipelines.statements.pdf.inferred_heading import (
     unnamed_amounts,
     unnamed_dates,
 )
-from stateward.pipelines.statements.pdf.row_layout import RowLayout, row_layout_of
+from stateward.pipelines.statements.pdf.row_layout import is_amount_last
 from stateward.pipelines.statements.pdf.tokens import StatementLine, date_at, has_decimals, is_date
 
 TWO_DIGITS = re.compile(r"[0-9]{2}", re.ASCII)
@@ -42,7 +44,7 @@ class PdfTable(msgspec.Struct):
     lines: list[StatementLine]
     above: list[StatementLine]
     parts: list[tuple[TableHeading, list[ParsedLine]]] = []  # several, if they are side by side
-    row_layout: RowLayout = RowLayout(False, 0.0)
+    is_amount_last: bool = False  # of its rows, each of several lines
 
 
 def tables_of(pages: list[list[StatementLine]]) -> list[PdfTable]:
@@ -165,12 +167,15 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
                 break
         else:
             groups.append([table])
+    sides = vocab.AMOUNT_ROLES & {role for table in tables for role in table.heading.roles}
     for group in groups:
         heading = group[0].heading
         lines = [line for table in group for line in table.lines]
         _join_days(heading, lines)
         _spell_out_days(heading, lines)
         measure_columns(heading, lines)
+        if len(sides) == 1 and has_both_signs(heading, lines, *sides):
+            _make_amounts(heading)
         _take_day_lines(heading, lines)
         if heading.has(vocab.DATE_ROLES) and (days := unnamed_dates(heading, lines)):
             named = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
@@ -202,10 +207,28 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
                 (part, [parse_line(part, line) for line in lines])
                 for part, lines in _side_by_side(table)
             ]
+        _join_centred(group)
         everything = [one for table in group for _, parsed in table.parts for one in parsed]
-        row_layout = row_layout_of(everything)
+        is_last = is_amount_last(everything)
         for table in group:
-            table.row_layout = row_layout
+            table.is_amount_last = is_last
+
+
+def _make_amounts(heading: TableHeading) -> None:
+    """Let the only column of a side hold amounts of both: `Credits` with purchases and, with a minus, payments."""
+    for column in heading.columns:
+        if column.role in (vocab.DEBIT, vocab.CREDIT):
+            column.role = vocab.AMOUNT
+
+
+def _join_centred(tables: Sequence[PdfTable]) -> None:
+    """Make one line of each row whose cells are centred on its amount."""
+    joined = join_centred([each for table in tables for each in table.parts])
+    if joined is None:
+        return
+    found = iter(joined)
+    for table in tables:
+        table.parts = [(part, next(found)) for part, _ in table.parts]
 
 
 def _take_day_lines(heading: TableHeading, lines: Sequence[StatementLine]) -> None:

@@ -169,9 +169,19 @@ def heading_role(text: str) -> str:
     return next(iter(heading_roles(text)), "")
 
 
+_SIGN_TOLD = re.compile(r"\([-+−–]\)")
+
+
 @lru_cache(maxsize=CACHE_MAX)
 def heading_roles(text: str) -> tuple[str, ...]:
-    """The possible roles of a column with this heading, the most likely first.
+    """The possible roles of a column with this heading, the most likely first."""
+    roles = _roles_by_words(text)
+    # `Debits/Credits(-)`: what has a sign is an amount, and no mark beside one.
+    return (AMOUNT,) if roles[:1] == (MARK,) and _SIGN_TOLD.search(text) else roles
+
+
+def _roles_by_words(text: str) -> tuple[str, ...]:
+    """The possible roles by words alone.
 
     Looked up are the whole text, then the text without currencies and signs, then a phrase at its end or beginning.
     """
