@@ -45,7 +45,10 @@ const isClaimed = () => article()?.dataset.open === "yes" && article().dataset.t
 function refill({ corrected: values, notes: typed, reason_code: code }) {
   for (const [name, value] of Object.entries(values || {})) {
     const values = value === null ? [""] : [value].flat();
-    [...work.querySelectorAll(".field input")].filter((each) => each.name === name).forEach((input, at) => { input.value = values[at] ?? ""; });
+    [...work.querySelectorAll(".field input")].filter((each) => each.name === name).forEach((input, at) => {
+      input.value = values[at] ?? "";
+      if (value === null) setAbsent(input, true);
+    });
   }
   const notes = document.getElementById("notes");
   if (notes) notes.value = typed || "";
@@ -135,12 +138,28 @@ work.addEventListener("click", (event) => {
 function corrected() {
   const values = {};
   const inputs = [...work.querySelectorAll(".field input")];
-  for (const input of inputs.filter((each) => each.value.trim() !== each.dataset.found)) {
+  for (const input of inputs.filter((each) => each.value.trim() !== each.dataset.found || isAbsent(each))) {
     const all = inputs.filter((each) => each.name === input.name).map((each) => each.value.trim()).filter(Boolean);
     values[input.name] = all.length === 0 ? null : all.length === 1 ? all[0] : all;
   }
   return values;
 }
+// A field that was not found may not be in the document at all, which is an answer as well.
+const absentOf = (input) => input.closest(".field")?.querySelector("[data-absent]");
+const isAbsent = (input) => absentOf(input)?.getAttribute("aria-pressed") === "true";
+function setAbsent(input, isSo) {
+  absentOf(input)?.setAttribute("aria-pressed", isSo);
+  input.placeholder = isSo && absentOf(input) ? "not stated in the document" : "";
+}
+work.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-absent]");
+  if (!button) return;
+  const input = button.closest(".field").querySelector("input");
+  setAbsent(input, !isAbsent(input));
+  if (isAbsent(input)) input.value = "";
+  look();
+  say("");
+});
 // A value that was found for one field belongs to another: its field is left empty, or keeps what is typed there.
 work.addEventListener("change", (event) => {
   const choice = event.target.closest("[data-move]");
@@ -170,7 +189,11 @@ function look() {
   const approve = document.getElementById("approve");
   if (approve) approve.disabled = isChanged;
 }
-work.addEventListener("input", () => { look(); say(""); });
+work.addEventListener("input", (event) => {
+  if (event.target.matches(".field input") && event.target.value) setAbsent(event.target, false);
+  look();
+  say("");
+});
 
 // Deciding
 async function call(method, path, body, headers = {}, isLast = false) {

@@ -173,7 +173,7 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
         return [
             (
                 str(each.get("field")),
-                "it has no value; correct it, or give it as null if the contract does not state it",
+                "it has no value; correct it, or mark it as not stated (null)",
             )
             for each in problems
             if each.get("code") in UNAPPROVABLE
