@@ -243,6 +243,38 @@ def test_prices_below_an_unknown_heading_are_told_of(tmp_path: Path) -> None:
     assert "Ár may be it" in note
 
 
+def test_headings_of_groups_among_products_are_no_products_without_a_title(tmp_path: Path) -> None:
+    rows = [
+        "Réf.;Désignation;Colisage;PU HT (€)",
+        "CONFITURES;;;",
+        "CF-1;Fraise;12;3,15",
+        ";Prix départ;;",
+        "CF-2;;6;4,10",
+    ]
+
+    found = read(tmp_path, "\n".join(rows))
+
+    assert (found.product["price"], found.product["currency"]) == ("3.15", "EUR")
+    assert found.rejected == {2: "NO_PRODUCT", 4: "NO_PRODUCT", 5: "MISSING_TITLE"}
+
+
+def test_attributes_in_a_list_of_names_and_values_are_cells_of_their_product(
+    tmp_path: Path,
+) -> None:
+    def product(number: int, ean: str) -> dict[str, object]:
+        own = [
+            {"attribute_code": "ean", "value": ean},
+            {"attribute_code": "url_key", "value": "cup"},
+        ]
+        return {"sku": f"A-{number}", "name": "Cup", "price": 3, "custom_attributes": own}
+
+    feed = [product(1, "4006381333931"), product(2, "4006381333932")]
+    found = read(tmp_path, json.dumps({"items": feed}))
+
+    assert (found.product["sku"], found.product["gtin"]) == ("A-1", "4006381333931")
+    assert found.rejected == {2: "BAD_GTIN_CHECKSUM"}
+
+
 def test_a_product_without_title_does_not_take_its_description(tmp_path: Path) -> None:
     feed = [
         {"sku": "A-1", "description": "Robust", "price": "3.00"},

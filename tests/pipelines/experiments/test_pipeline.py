@@ -162,6 +162,25 @@ def test_a_table_goes_to_research_data_unless_it_may_be_a_statement(
     assert (first.machine, first.is_likely) == (machine, True)
 
 
+def test_a_package_without_its_tables_says_what_to_submit(tmp_path: Path) -> None:
+    resources = [{"name": "lakes", "path": "lakes.csv", "schema": {"fields": []}}]
+    path = tmp_path / "datapackage.json"
+    path.write_text(json.dumps({"name": "lakes-2026", "resources": resources}, indent=2))
+
+    with App.embedded(tmp_path / "data") as app:
+        first = app.plugins.candidates(path)[0]
+        record = app.submit(path, machine=first.machine).record
+        app.run_until_idle()
+        record = app.record(record.id)
+
+    assert (first.machine, record.status, record.error_code) == (
+        "experiments",
+        "error",
+        "BAD_PACKAGE",
+    )
+    assert "in one ZIP" in str(record.error_message)
+
+
 def test_the_evaluation_compares_rows_faults_missing_values_and_statistics(tmp_path: Path) -> None:
     rows = "".join(f"1000000{n % 3}.5,{'NA' if n == 3 else n}\n" for n in range(1, 21))
     for name in ("right", "wrong"):

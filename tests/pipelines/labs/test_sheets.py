@@ -35,6 +35,16 @@ SEVERAL_DAYS: list[Row] = [
     ("Potassium", "mmol/L", "3,5 - 5,1", "4,4", "5,6"),
     ("Microalbuminurie", "mg/L", "< 20 *", "12", "24"),
 ]
+CURRENT_DAY: list[Row] = [
+    ("Test", "Current 2026-05-06 06:10", "Flag", "Previous 2026-05-04 05:55", "Units", "Reference Interval"),
+    ("CHEMISTRY",),
+    ("Sodium", 133, "L", 131, "mmol/L", "135 - 145"),
+    ("Potassium", 3.9, None, 3.6, "mmol/L", "3.5 - 5.0"),
+]  # fmt: skip
+RESULTS_OF_DAYS: list[Row] = [
+    ("Test", "Result (06/05/2026)", "Result (25/04/2026)", "Units", "Reference Interval"),
+    ("Sodium", 133, 141, "mmol/L", "135 - 145"),
+]
 MONEY: list[Row] = [
     ("Description", "Result", "Units", "Range", "Price"),
     ("Bolt", "M8", "pcs", "1-5", 2.5),
@@ -76,6 +86,11 @@ def results(folder: Path, data: bytes) -> list[tuple[str, str, str, str]]:
                 ("Microalbuminurie", "24", "mg/L", "H"),
             ],
         ),
+        (
+            LETTERHEAD + CURRENT_DAY,
+            [("Sodium", "133", "mmol/L", "L"), ("Potassium", "3.9", "mmol/L", "N")],
+        ),
+        (RESULTS_OF_DAYS, [("Sodium", "133", "mmol/L", "L"), ("Sodium", "141", "mmol/L", "N")]),
     ],
 )
 def test_a_spreadsheet_is_recognised_and_read(
@@ -90,6 +105,14 @@ def test_a_spreadsheet_is_recognised_and_read(
     assert detected is not None
     assert detected.source_type == "lab_report"
     assert results(tmp_path, data) == found
+
+
+def test_the_day_in_the_heading_of_a_result_is_that_of_its_collection(tmp_path: Path) -> None:
+    current = rows_of(normalized(parsed(tmp_path, book(CURRENT_DAY))))
+    of_days = rows_of(normalized(parsed(tmp_path, book(RESULTS_OF_DAYS))))
+
+    assert {each["collected"] for each in current} == {"2026-05-06T06:10:00"}
+    assert [each["collected"] for each in of_days] == ["2026-05-06", "2026-04-25"]
 
 
 def test_sheets_that_are_no_report_are_left_out(tmp_path: Path) -> None:

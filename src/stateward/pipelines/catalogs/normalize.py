@@ -20,6 +20,7 @@ from stateward.pipelines.catalogs.gtin import is_plain_gtin
 from stateward.pipelines.catalogs.headings import PROGRAMS
 from stateward.pipelines.catalogs.html_text import tidy, to_text
 from stateward.pipelines.catalogs.model import (
+    ROLES,
     ParseSummary,
     PrintedProduct,
     Problem,
@@ -81,7 +82,9 @@ AVAILABILITIES = {
 DEFAULT_TITLE = "Default Title"
 DEFAULT_OPTION = DEFAULT_TITLE.casefold()  # what Shopify prints for a product without variants
 
+LACKS = frozenset({"MISSING_SKU", "MISSING_TITLE", "MISSING_PRICE"})
 SENTENCES = {
+    "NO_PRODUCT": "the row has only {value}: it is a heading of those below it or a remark, and no product",
     "RAGGED_ROW": "the row has more cells than there are headings, so that its values may stand in wrong columns",
     "MISSING_SKU": "the SKU is missing",
     "DUPLICATE_SKU": "the SKU {value} is already that of row {row}",
@@ -210,6 +213,12 @@ class _Rejected(Exception):
         self.row = row
 
 
+def _lone_cell(row: PrintedProduct) -> str:
+    """The only text of a row; "" if it has several."""
+    told = [text for role in ROLES if (text := getattr(row, role).strip())]
+    return told[0] if len(told) == 1 else ""
+
+
 class Normalizer:
     """Converts the rows of one catalogue, and remembers what must not come twice."""
 
@@ -241,7 +250,8 @@ class Normalizer:
         try:
             return self._product(row)
         except _Rejected as error:
-            self._reject(row, error)
+            lone = _lone_cell(row) if error.code in LACKS else ""
+            self._reject(row, _Rejected("NO_PRODUCT", lone) if lone else error)
             return None
 
     def _product(self, row: PrintedProduct) -> Product | None:

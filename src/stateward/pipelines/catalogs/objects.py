@@ -44,6 +44,8 @@ TRANSPARENT = frozenset(
     {"offers", "pricing", "prices", "identifiers", "details", "attributes", "node"}
 )
 PRICE_LISTS = frozenset({"pricing", "prices"})
+# What an attribute is called in a list of them.
+ATTRIBUTE_NAMES = ("attribute_code", "code", "key", "name")
 # What an amount is called inside of an object that is a price: `prix: {montant: 4.9, devise: EUR}`.
 AMOUNTS = frozenset(
     {
@@ -313,6 +315,10 @@ def _cells(value: Mapping[str, JsonValue], prefix: str = "", depth: int = 0) -> 
     """An object as cells by name; what is nested goes by both names, or by the inner one alone."""
     cells: PrintedCells = {}
     for name, given in value.items():
+        if named := _named_values(given):
+            for key, text in named.items():
+                cells.setdefault(key, text)
+            continue
         is_list = isinstance(given, list) and bool(given) and name in TRANSPARENT
         inner = given[0] if is_list and isinstance(given, list) else given
         if isinstance(inner, dict) and depth < DEPTH_MAX and not _label(inner):
@@ -320,6 +326,20 @@ def _cells(value: Mapping[str, JsonValue], prefix: str = "", depth: int = 0) -> 
                 cells.setdefault(key, text)
         else:
             cells[f"{prefix}{name}"] = _text(inner)[:VALUE_CHARS_MAX]
+    return cells
+
+
+def _named_values(value: JsonValue) -> PrintedCells:
+    """A list of names with a value each, as shops keep what their operator added: `{attribute_code: ean, value: …}`."""
+    if not isinstance(value, list) or not value:
+        return {}
+    cells: PrintedCells = {}
+    for each in value:
+        names = [each.get(key) for key in ATTRIBUTE_NAMES] if isinstance(each, dict) else []
+        name = next((name for name in names if isinstance(name, str) and name), "")
+        if not isinstance(each, dict) or not name or "value" not in each:
+            return {}
+        put_cell(cells, name, _text(each["value"])[:VALUE_CHARS_MAX])
     return cells
 
 

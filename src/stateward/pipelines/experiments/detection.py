@@ -61,6 +61,10 @@ AMOUNTS_MIN = 3
 _AMOUNT_AT_END = re.compile(
     r"^[^,;|\t]*[^\W\d_]{2}[^,;|\t]*\s{2,}[-+]?\d[\d. ]*,\d\d\W{0,3}[A-Za-z]{0,3}\W*$"
 )
+# A package that came without its tables: its reader says what to do.
+_DESCRIPTION = re.compile(
+    r'\s*\{(?=[\s\S]{0,4000}"resources"\s*:\s*\[)[\s\S]{0,8000}"(?:path|schema)"\s*:'
+)
 _UNIT_PARTS = re.compile(r"[\s()/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
 
 
@@ -74,6 +78,8 @@ def detect(content: Content) -> Detected | None:
     lines = [
         line for line in text.splitlines()[:LINES_SEEN] if line.strip() and line.lstrip()[0] != "#"
     ]
+    if _DESCRIPTION.match(text):
+        return Detected(source_type="dataset", format="description", confidence=PACKAGE)
     is_other = text.lstrip("\ufeff \r\n\t").startswith(("{", "[", "<", "%PDF", "MSH|"))
     rows = first_rows(lines)
     if is_other or is_binary(text) or _has_only_amounts(lines[1:]):

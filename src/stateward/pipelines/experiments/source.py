@@ -119,6 +119,11 @@ def _check_kind(head: bytes) -> None:
     if is_empty(head):
         raise FatalFailure("the file is empty; submit it again", code=EMPTY_DOCUMENT)
     what = "a PDF; submit the data behind it" if is_pdf(head) else foreign_file(head)
+    if not what and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"resources"' in head:
+        raise FatalFailure(
+            f"the file describes tables that did not come with it; submit {PACKAGE} and its tables in one ZIP",
+            code=BAD_PACKAGE,
+        )
     if not what and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[", b"<")):
         what = "JSON, XML or HTML; export its tables as CSV"
     if what:

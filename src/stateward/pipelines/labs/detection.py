@@ -189,12 +189,12 @@ def _is_table(head: bytes) -> bool:
 
 def _is_sheet(texts: list[str]) -> bool:
     """Whether texts of a spreadsheet, which follow one another without their rows, hold such headings together."""
-    from stateward.pipelines.labs.words import column_of
+    from stateward.pipelines.labs.words import column_of_cell
 
     runs = (
         list(run)
         for is_heading, run in groupby(
-            texts, lambda text: bool(column_of(text) or _DAY.fullmatch(text))
+            texts, lambda text: bool(column_of_cell(text) or _DAY.fullmatch(text))
         )
         if is_heading
     )
@@ -202,9 +202,9 @@ def _is_sheet(texts: list[str]) -> bool:
 
 
 def _are_headings(cells: list[str]) -> bool:
-    from stateward.pipelines.labs.words import column_of
+    from stateward.pipelines.labs.words import column_of_cell
 
-    roles = {cell.strip().casefold(): column_of(cell) for cell in cells}
+    roles = {cell.strip().casefold(): column_of_cell(cell) for cell in cells}
     found = {*roles.values()}
     tests = {name for name, role in roles.items() if role == "test"}
     if "unit" not in found:

@@ -38,6 +38,8 @@ from stateward.pipelines.labs.words import (
     PERSON_COLUMNS,
     PROCESS_TESTS,
     column_of,
+    column_of_cell,
+    day_in_heading,
     fold,
     is_of_production,
     specimen_of,
@@ -175,13 +177,20 @@ def _read_rows(
         at, columns = find_test_columns(heads)
     if columns is None:
         raise _no_columns()
-    columns = msgspec.structs.replace(columns, told=_told_above(heads[:at]))
+    told = _told_above(heads[:at]) | _told_in_heading(heads[at], columns)
+    columns = msgspec.structs.replace(columns, told=told)
     body = [each for each in records[at + 1 :] if any(cell.strip() for cell in each[1])]
     above = [cell for row in heads[:at] for cell in map(str.strip, row) if is_date(cell)]
     _read_body(body, columns, reading, source, broken, above)
     _tell_patients(reading, persons_in(heads[at], body), has_key=bool(source.patient_key))
     if columns.has_unsure_codes and not columns.is_of_production and _are_of_people(reading):
         reading.observations = [_with_sure_code(each) for each in reading.observations]
+
+
+def _told_in_heading(headings: Sequence[str], columns: Columns) -> dict[str, str]:
+    at = columns.roles.get("value")
+    day = "" if at is None else day_in_heading(headings[at].strip())
+    return {"collected": day} if day else {}
 
 
 def _told_above(rows: Sequence[Sequence[str]]) -> dict[str, str]:
@@ -259,14 +268,20 @@ def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
         roles: dict[str, int] = {}
         patient: list[int] = []
         dates: list[tuple[int, str]] = []
+        results: list[tuple[int, str]] = []  # whose headings name a day each
         for index, cell in enumerate(row):
-            role = column_of(cell)
+            role = column_of_cell(cell)
+            if role == "value" and (day := day_in_heading(cell.strip())):
+                results.append((index, day))
             if role == "patient":
                 patient.append(index)
             elif role:
                 roles.setdefault(role, index)
             elif is_date(cell.strip()):
                 dates.append((index, cell.strip()))
+        if len(results) > 1:
+            dates = results
+            del roles["value"]
         if "test" not in roles and "code" in roles:
             roles["test"] = roles["code"]
         if "test" not in roles and roles.keys() >= RESULT_ROLES:

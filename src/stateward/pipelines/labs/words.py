@@ -138,6 +138,9 @@ _WEAK = frozenset(
 )  # words that headings of other columns have too: `reference value`
 HEADING_WORDS_MAX = 5
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_DAY_BEHIND = re.compile(
+    r"(?<=\w)[\s:,(]{1,3}(\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?)\)?\s*$"
+)
 
 
 def known_column(text: str) -> str:
@@ -154,6 +157,21 @@ def column_of(text: str) -> str:
         or _column_by_words(fold(text).split())
         or (column_of(parted) if parted != text else "")
     )
+
+
+def column_of_cell(text: str) -> str:
+    """The same of a whole cell, whose heading may name a day behind it: `Current 2025-05-06 06:10`."""
+    found = column_of(text)
+    if found or (dated := _DAY_BEHIND.search(text)) is None:
+        return found
+    found = column_of(text[: dated.start()])
+    return found if found in ("value", "previous") else ""
+
+
+def day_in_heading(text: str) -> str:
+    """The day and time that a heading names behind its words."""
+    found = _DAY_BEHIND.search(text)
+    return found[1] if found else ""
 
 
 PERSON_COLUMNS: dict[str, str] = _fold_words(_WORDS["person_columns"])
