@@ -12,6 +12,7 @@ from stateward.core.errors import DeclarationError, InvalidRequest, LedgerError
 from stateward.ledger import Ledger, LedgerState, verify
 from stateward.ledger.legacy import LegacyMapping, read_mapping
 from stateward.ledger.migrate import (
+    LINE_BYTES_MORE,
     MigrationProgress,
     undo,
 )
@@ -314,6 +315,30 @@ def test_a_report_is_written_as_text_and_as_json(tmp_path: Path) -> None:
     assert json.loads(data.read_text("utf-8"))["impossible"] == 1
 
 
+def test_progress_is_told_while_what_was_written_is_read_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stateward.ledger.compaction.TEXTS_BYTES_MAX", 0)
+    seen: list[MigrationProgress] = []
+
+    def die(now: MigrationProgress) -> None:
+        seen.append(now)
+        if now.what == "checking":
+            raise Killed
+
+    path = an_old_ledger(tmp_path)
+    with pytest.raises(Killed):
+        moved(path, output=tmp_path / "new", progress=die)
+    snapshot = [each.done for each in seen if each.what == "writing the snapshot"]
+    assert snapshot == sorted(set(snapshot))
+    assert len(snapshot) == 2
+
+    seen.clear()
+    moved(path, output=tmp_path / "new", progress=seen.append)
+
+    assert [each.what for each in seen].count("checking") > 2
+
+
 def test_progress_tells_bytes_rate_and_what_is_left(tmp_path: Path) -> None:
     seen: list[MigrationProgress] = []
     path = an_old_ledger(tmp_path)
@@ -332,15 +357,48 @@ def test_progress_tells_bytes_rate_and_what_is_left(tmp_path: Path) -> None:
     assert seen[-1].left_s == 0
 
 
-def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    path = an_old_ledger(tmp_path)
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"doc_id": "%d", "state": "pending", "timestamp": 1700000000}',
+        '{"doc_id": "%d", "state": "no word of ours"}',
+        '{"doc_id": "doc:%d", "state": "postpdf_started", "timestamp": 1700000000.25, "adapter": "pmc"}',
+        '{"doc_id": "doc:%d", "state": "parsed", "metadata": {"title": "' + "x" * 1500 + '"}}',
+    ],
+)
+def test_a_disk_without_space_is_refused_before_anything_is_written(
+    tmp_path: Path, line: str
+) -> None:
+    path = an_old_ledger(tmp_path, [line % number for number in range(3000)])
     size = path.stat().st_size
+    moved(path, output=tmp_path / "spacious", free_bytes=lambda _: 100 * size)
+    taken = size_of(tmp_path / "spacious") + size
+    (again := tmp_path / "again").mkdir()
+    path = path.rename(again / path.name)
 
-    with pytest.raises(LedgerError, match="needs about"):
-        moved(path, output=tmp_path / "new", free_bytes=lambda _: 3 * size)
+    with pytest.raises(LedgerError, match="needs up to"):
+        moved(path, output=again / "new", free_bytes=lambda _: taken - 1)
 
-    assert [each.name for each in tmp_path.iterdir()] == ["ledger.jsonl"]
-    assert moved(path, output=tmp_path / "new", free_bytes=lambda _: 4 * size).documents == 3
+    assert [each.name for each in again.iterdir()] == [path.name]
+
+
+def test_a_migration_that_goes_on_needs_space_for_the_rest_alone(tmp_path: Path) -> None:
+    path = an_old_ledger(tmp_path, [f'{{"doc_id": "{n}", "state": "new"}}' for n in range(20_000)])
+    space = 3 * path.stat().st_size + 20_000 * LINE_BYTES_MORE
+
+    def die(now: MigrationProgress) -> None:
+        if now.what == "writing the snapshot":
+            raise Killed
+
+    with pytest.raises(Killed):
+        moved(path, output=tmp_path / "new", progress=die, free_bytes=lambda _: space)
+    left = space - size_of(tmp_path) + path.stat().st_size
+
+    assert moved(path, output=tmp_path / "new", free_bytes=lambda _: left).documents == 20_000
+
+
+def size_of(folder: Path) -> int:
+    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
 
 
 def test_a_dry_run_says_how_long_it_will_take(tmp_path: Path) -> None:

@@ -79,6 +79,10 @@ CompactionProgress = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and how much there is."""
 
 
+READS = "read"
+"""What a compaction says while it reads lines: then `done` and `all` are those of the whole, not of one step."""
+
+
 def no_progress(_what: str, _done: int, _all: int) -> None:
     """Report nothing."""
 
@@ -226,7 +230,8 @@ def _write_next(
     progress: CompactionProgress,
 ) -> SnapshotInfo:  # fmt: skip
     """The snapshot after `base` and `deltas`: of what has changed since the layer below, or of everything."""
-    keys, line_of = _changed_documents(deltas)
+    every = writer.view.active.seq
+    keys, line_of = _changed_documents(deltas, lambda delta: progress(READS, delta.seq, every))
 
     def changes() -> SnapshotLines:
         for count, key in enumerate(keys, 1):
@@ -262,13 +267,18 @@ def _write_snapshot(
     return snapshot_info(name, header, root=root, size=size)
 
 
-def _changed_documents(deltas: Sequence[Delta]) -> tuple[list[bytes], Callable[[bytes], bytes]]:
-    """The sorted ids of the documents that have lines in these deltas, and how to get the last line of each."""
+def _changed_documents(
+    deltas: Sequence[Delta], read: Callable[[Delta], None]
+) -> tuple[list[bytes], Callable[[bytes], bytes]]:
+    """The sorted ids of the documents that have lines in these deltas, and how to get the last line of each.
+
+    `read` hears of each delta that was read: that takes longest where few documents have many lines.
+    """
     if sum(delta.end for delta in deltas) <= TEXTS_BYTES_MAX:
         texts = {quoted_id_of(text): text for delta in deltas for text in delta.lines()}
         texts.pop(b'""', None)  # control lines
         return sorted(texts), texts.__getitem__
-    positions = latest_positions(deltas)
+    positions = latest_positions(deltas, read)
     return sorted(positions), lambda key: line_at(deltas, positions[key])
 
 

@@ -17,7 +17,8 @@ changed file is kept beside. The old file itself is never written to.
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
@@ -25,7 +26,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerError
+from stateward.core.errors import Damage, InvalidRequest, LedgerDamaged, LedgerError
+from stateward.ledger.compaction import READS
 from stateward.ledger.disk import Disk, wall_clock, write_atomically
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.legacy import LegacyMapping, LegacyReader
@@ -42,8 +44,9 @@ LINES_AT_ONCE = 256
 COPY_BYTES = 1 << 20
 LINE_BYTES_MAX = 64 << 20
 """A longer line counts as broken: it would be held in memory several times over."""
-SPACE = 2.5
-"""The new ledger while it is built, its snapshot and indexes, as a multiple of the old file."""
+COPIES, LINE_BYTES_MORE = 2, 350
+"""What the new ledger takes at most: what the old lines say twice, in the log and in the snapshot (if each is a
+document of its own), and for each its seal, numbers, source and place in the index, and words that were replaced."""
 READING_SHARE, CHECKING_FROM = 0.75, 0.9
 """Of the time of a migration: reading and writing lines comes first, then the snapshot, then the check."""
 WHOLE_TO_READING = 4.5
@@ -149,7 +152,7 @@ class _OldFile:
         self._stamp = self._look()
         self.size = self._stamp[0]
         self.changed_at = path.stat().st_mtime
-        self.sha256 = _digest(path)
+        self.lines, self.sha256 = _measure(path)
 
     def _look(self) -> tuple[int, int]:
         stat = self.path.stat()
@@ -245,7 +248,10 @@ class _Migration:
     def check_space(self, free_bytes: Callable[[Path], int]) -> None:
         """Refuse what would fill the disk: it would be refused in the middle otherwise, after minutes."""
         size = self._old.size
-        folders = [(self._folder.parent, SPACE * size)]
+        # A migration that goes on has part of it already.
+        built = sum(path.stat().st_size for path in self._folder.glob("*"))
+        most = COPIES * size + LINE_BYTES_MORE * self._old.lines
+        folders = [(self._folder.parent, max(0, most - built))]
         if self.known_backup() is None:
             folders.append((self._old.path.parent, size))
         wanted = sum(each for _, each in folders)
@@ -253,7 +259,7 @@ class _Migration:
             there = next(each for each in (folder, *folder.parents) if each.is_dir())
             if (free := free_bytes(there)) < wanted:
                 raise LedgerError(
-                    f"the migration needs about {wanted / 1e6:,.0f} MB for the new ledger and the backup, and {there} "
+                    f"the migration needs up to {wanted / 1e6:,.0f} MB for the new ledger and the backup, and {there} "
                     f"has {free / 1e6:,.0f} MB left; nothing was written"
                 )
 
@@ -298,6 +304,11 @@ class _Migration:
                 left_s=max(left_s, 0.0),
             )
         )
+
+    def _show_snapshot(self, lines: int, what: str, done: int, every: int) -> None:
+        if what == READS:
+            share = READING_SHARE + (CHECKING_FROM - READING_SHARE) * done / every
+            self._show("writing the snapshot", share, lines)
 
     def _check_target_is_free(self) -> None:
         """Nothing else may end up inside a ledger, where compaction and retention delete files."""
@@ -373,7 +384,7 @@ class _Migration:
                     importer.record_many(fresh, source=name, is_vetted=True)
             self._show("writing the snapshot", READING_SHARE, counts.lines)
             # Reads every line again, and checks it against the chain.
-            ledger.compact(compress=False)
+            ledger.compact(compress=False, progress=partial(self._show_snapshot, counts.lines))
             self._is_read_back = True
         return done
 
@@ -401,7 +412,7 @@ class _Migration:
     def _check(self, counts: MigrationCounts) -> None:
         """The new ledger, as any reader opens it, against what the old file said; counted on two separate ways."""
         self._show("checking", CHECKING_FROM, counts.lines)
-        findings = () if self._is_read_back else verify(self._folder).findings
+        findings = () if self._is_read_back else self._verify(counts.lines)
         if findings:
             raise LedgerDamaged(findings)
         with Ledger.open(self._folder, read_only=True, clock=self._clock) as ledger:
@@ -422,6 +433,11 @@ class _Migration:
             raise LedgerError(
                 f"the new ledger counts {found}, the old one {counts.state_counts()}; nothing was replaced"
             )
+
+    def _verify(self, lines: int) -> Sequence[Damage]:
+        """What is wrong with a ledger that an earlier run built and read back: it may have been damaged since."""
+        show = partial(self._show, "checking", CHECKING_FROM, lines)
+        return verify(self._folder, progress=lambda _what, _count: show()).findings
 
     def _publish(self) -> None:
         """One rename, which is atomic; in place there are several, and a note that says they must be finished."""
@@ -465,6 +481,15 @@ def _chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while chunk := file.read(COPY_BYTES):
             yield chunk
+
+
+def _measure(path: Path) -> tuple[int, str]:
+    """How many lines a file has, and its SHA-256."""
+    digest, lines = sha256(), 0
+    for chunk in _chunks(path):
+        digest.update(chunk)
+        lines += chunk.count(b"\n")
+    return lines, digest.hexdigest()
 
 
 def _digest(path: Path) -> str:

@@ -537,14 +537,17 @@ def _lines_between(chunks: Iterator[bytes], first: int, last: int) -> list[bytes
     return found
 
 
-def latest_positions(deltas: Sequence[Delta]) -> dict[bytes, int]:
-    """Quoted id → position of its last line, for every document that has lines in these deltas."""
+def latest_positions(
+    deltas: Sequence[Delta], read: Callable[[Delta], None] = lambda _: None
+) -> dict[bytes, int]:
+    """Quoted id → position of its last line, for every document in these deltas; `read` hears of each one read."""
     positions: dict[bytes, int] = {}
     for number, delta in enumerate(deltas):
         position = number << OFFSET_BITS
         for text in delta.lines():
             positions[quoted_id_of(text)] = position
             position += len(text)
+        read(delta)
     positions.pop(b'""', None)  # control lines
     return positions
 
