@@ -7,10 +7,12 @@ import msgspec
 import pytest
 
 from stateward.core.errors import InvalidRequest
-from stateward.ledger import LedgerDamaged
+from stateward.ledger import Ledger, LedgerDamaged
 from stateward.ledger.export_file import file_states, verify_file
+from stateward.ledger.head import newest_slot
 from tests.ledger.proof import crash, damage, faults, kill
 from tests.ledger.proof.__main__ import BEGIN, END, Row, main, write_page
+from tests.ledger.proof.recorded import Platter, RecordingDisk
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,17 @@ def test_no_power_cut_loses_or_invents_anything(tmp_path: Path, every: int, leas
     assert report.failures == []
     assert report.states > least
     assert report.torn > 0
+
+
+def test_a_power_cut_after_the_first_opening_leaves_both_slots_of_head(tmp_path: Path) -> None:
+    disk, platter = RecordingDisk(), Platter()
+    Ledger.open(tmp_path / "new", disk=disk).close()
+
+    for call in disk.trace:
+        platter.apply(call)
+
+    head = platter.sure[platter.names["HEAD"]]
+    assert newest_slot(head[:32]) == newest_slot(head[32:]) == (0, 1)
 
 
 @pytest.mark.parametrize("barrier", ["fdatasync", "fsync", "sync_dir"])

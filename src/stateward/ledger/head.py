@@ -1,9 +1,9 @@
 """`HEAD`: the last line that is known to be durable, two slots of 32 bytes that are written in turn.
 
 A slot is u64 seq, u64 size of the delta, u64 generation of the manifest, u32 CRC, 4 bytes of padding. The writer
-overwrites one slot after each sync of the log and does not sync `HEAD` itself, which would double the cost of a commit.
-So `HEAD` may lag behind, but a slot with a valid CRC never names a line that was not durable; and while one slot is
-being written the other one is whole.
+overwrites one slot after each sync of the log and does not sync `HEAD` itself, which would double the cost of a commit;
+only a new `HEAD` is synced, once, with both slots. So `HEAD` may lag behind, but a slot with a valid CRC never names a
+line that was not durable; and while one slot is being written the other one is whole.
 """
 
 import struct

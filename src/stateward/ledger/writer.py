@@ -173,6 +173,11 @@ class LedgerWriter:
             self.quarantine_snapshots()
         self._sweep()
         self._write_head()
+        if slots == UNKNOWN:
+            # Both slots, durable: from here on a power cut leaves an older HEAD behind at worst, never none.
+            self._write_head()
+            self.disk.fsync(self._head_fd)
+            self.disk.sync_dir(self.folder)
 
     def _open_log(self, path: Path) -> tuple[int, int]:
         """The descriptor of a delta, which is locked, and its size. Raises `LedgerLocked`."""
