@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.app import App
+from stateward.core.chain import GENESIS
 from stateward.core.errors import StoreError, StoreMismatch, StoreUnreachable
 from stateward.settings import Settings
 from stateward.storage.amcheck import index_damage
@@ -36,6 +37,21 @@ def copied(tmp_path: Path) -> Path:
         app.submit(b"a;b\n1;2\n", machine="upload", name="a.csv")
     (tmp_path / "copy").mkdir()
     return Path(shutil.copy(tmp_path / "data" / "stateward.db", tmp_path / "copy"))
+
+
+def test_an_audit_log_that_was_deleted_is_found_before_it_is_begun_anew_and_after(
+    make_app: Maker,
+) -> None:
+    app = make_app("")
+    app.submit(b"a;b\n1;2\n", machine="upload", name="a.csv")
+    app.database.run("DELETE FROM audit_log")
+    app.database.run("UPDATE audit_head SET count = 0, hash = :none", none=GENESIS)
+
+    (before,) = make_app("", is_read_only=True).admin.verify().findings
+    (after,) = make_app("").admin.verify().findings
+
+    assert before.sentence == "its beginning is gone: it was deleted"
+    assert after.sentence == f"{before.sentence}, and begun anew after transition 1"
 
 
 def test_an_older_store_is_not_migrated_but_named(copied: Path) -> None:

@@ -27,6 +27,20 @@ def detail_doubled(forger: Forger) -> None:
     )
 
 
+def trigger(forger: Forger) -> None:
+    """It does nothing yet, and would change each label before it is sealed."""
+    forger.later(
+        "CREATE TRIGGER planted BEFORE INSERT ON transitions BEGIN UPDATE records SET rank = 0; END"
+    )
+
+
+def own_trigger(forger: Forger) -> None:
+    forger.later("DROP TRIGGER records_deleted_names")
+    forger.later(
+        "CREATE TRIGGER records_deleted_names AFTER DELETE ON records BEGIN DELETE FROM holds; END"
+    )
+
+
 def record_before_first(forger: Forger) -> None:
     """With a whole history of its own, whose numbers come before those that lanes count."""
     double(forger)

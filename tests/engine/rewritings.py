@@ -272,4 +272,6 @@ REWRITINGS = [
     Rewriting(
         "when a transition was made, to no time", hidden_edits.no_time, UNSEALED, ALONE, {"hash"}
     ),
+    Rewriting("a trigger is planted", hidden_edits.trigger, UNSEALED, ALONE, {"database"}),
+    Rewriting("what a trigger does", hidden_edits.own_trigger, UNSEALED, ALONE, {"database"}),
 ]

@@ -22,6 +22,7 @@ from stateward.engine.history import (
 from stateward.engine.history_tree import HistoryTree
 from stateward.engine.mirror import Comparison, compare, mirror_state
 from stateward.engine.registry import MachineRegistry
+from stateward.engine.row_check import check_beginning
 from stateward.engine.system import person
 from stateward.ledger import LedgerError, parse_signer
 from stateward.proofs.checkpoints import CheckpointSigner
@@ -183,6 +184,9 @@ class Admin:
             kept=kept,
             signer=self._signer(),
             progress=progress,
+        )
+        found = replace(
+            found, findings=(*found.findings, *check_beginning(self._store, self._audit))
         )
         if found.transitions:
             return found

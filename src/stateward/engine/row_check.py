@@ -126,6 +126,23 @@ def check_numbers(database: Database) -> Iterator[Finding]:
         yield Finding(check="order", where="records", sentence="a record without an id was planted")
 
 
+def check_beginning(store: Store, audit: AuditLog) -> Iterator[Finding]:
+    """An audit log that was deleted is begun anew at the next start, and would vouch for whatever was found then.
+
+    Versions that salt transitions begin it before the first of these, and those before them left none with a salt.
+    """
+    first = next(iter(audit.walk(verb=SEALING_BEGAN)), None)
+    sealed = next(iter(audit.walk(verb=SEALED)), None)
+    if first is not None and sealed is not None and (sealed.seq or 0) < (first.seq or 0):
+        return  # a version that sealed the first kinds did not say since when
+    last = NUMBER_MAX if first is None else _number(first, "log", 0)
+    salted = "SELECT 1 FROM transitions WHERE seq <= :last AND salt IS NOT NULL LIMIT 1"
+    if store.database.rows(salted, last=last):
+        anew = "" if first is None else f", and begun anew after transition {last}"
+        sentence = f"its beginning is gone: it was deleted{anew}"
+        yield Finding(check="audit", where="audit log", sentence=sentence)
+
+
 def began_after(audit: AuditLog | None, kind: str) -> int:
     """The number of the last transition before rows of this kind were sealed; none has a higher one where none are."""
     entry = None if audit is None else sealing_began(audit).get(kind)
