@@ -86,6 +86,22 @@ def test_a_correction_begins_the_approvals_anew_and_the_next_one_sees_its_values
     assert is_sound(engine)
 
 
+def test_what_one_person_says_is_not_there_is_accepted_by_the_next(
+    database: SqliteDatabase,
+) -> None:
+    engine = ReviewEngine(
+        database,
+        machine=CONTRACT.tuned(review=ReviewRules(approvals=2)),
+        approval=lambda record, problems: [("contract_end", "has no value")],
+    )
+    record = engine.contract()
+
+    corrected = engine.decides(record, "correct", by=ADA, corrected={"contract_end": None})
+    last = engine.decides(corrected, "approve", by=BOB)
+
+    assert (corrected.status, last.status) == ("review_required", "validated")
+
+
 def test_one_of_several_approvals_can_be_pending_and_outlives_a_crash(
     database: SqliteDatabase,
 ) -> None:

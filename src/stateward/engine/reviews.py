@@ -14,7 +14,13 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward import telemetry
-from stateward.core.approvals import has_approved, is_same_person, person_of
+from stateward.core.approvals import (
+    approvals_of,
+    has_approved,
+    is_corrected,
+    is_same_person,
+    person_of,
+)
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidCorrection,
@@ -543,8 +549,12 @@ class Reviews(ReviewTasks):
                 f"{plain_actor(deciding.actor)} submitted {record.id}, and who submits a document may not accept it: "
                 "another person must decide it"
             )
-        if answer == ANSWERS[APPROVE] and (
-            missing := self._approval(record, self.problems(record))
+        # What another person corrected was checked then: the problems are those of the former values.
+        is_checked = is_corrected(approvals_of(record))
+        if (
+            answer == ANSWERS[APPROVE]
+            and not is_checked
+            and (missing := self._approval(record, self.problems(record)))
         ):
             raise InvalidCorrection(record.id, missing)
         if answer == ANSWERS[TIMEOUT] and self._is_early(record):
