@@ -17,6 +17,9 @@ HEAD = "<html><head><title>A page</title></head><body><h1>A page</h1>"
     [
         ("<p>19. August 2026, 5:00 Uhr | Von Birgit Nestmann, Freiberg | 2 Min.</p>", "Birgit Nestmann"),
         ("<div><span>14 May 2026</span> <span>By Ann Lee</span> <span>Reporter</span></div>", "Ann Lee"),
+        ('<p class="byline">By Ann Lee | Published October 8, 2026 | <a href="#r">Jump to Recipe</a></p>', "Ann Lee"),
+        ('<p><time datetime="2026-01-19">19 janvier</time> <span class="byline">par <span class="author vcard">'
+         '<a class="url fn n" href="/a/">Solène Kerbrat</a></span></span></p>', "Solène Kerbrat"),
         ("<p>By Popular Demand</p>", ""),
         ("<p>Von Berlin nach Hamburg am 3. Mai 2026</p>", ""),
     ],

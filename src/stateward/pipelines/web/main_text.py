@@ -63,6 +63,13 @@ _MONTHS = month_names(*(line[:2] for line in MONTH_TABLE.split("\n")))
 # Who wrote a page and when, where only a line above its text says so: `Publicado por Ana Ruiz el 27 de mayo de 2023`.
 _LINE_START = r"(?:^|[|·•\u2013\u2014]\s)"
 _NAME_WORD = r"[A-ZÀ-ÖØ-Þ][\w.'\u2019-]{0,40}"
+# A part of a byline that says when or what: `Published October 8`, `312 ratings`, `Jump to Recipe`.
+_NO_NAME = re.compile(
+    r"\d|^(?:(?:last )?(?:published|posted|updated|modified)|publi[ée]\w*|veröffentlicht|aktualisiert|stand|"
+    r"actualizado|pubblicato|aggiornato|gepubliceerd|jump|print|share|comments?|ratings?|reviews?)\b",
+    re.IGNORECASE,
+)
+_NAMED_BY = re.compile(r"^(?:(?:written )?by|par|por|przez)\s+(?=\S)", re.IGNORECASE)
 _WRITTEN_BY = re.compile(
     rf"{_LINE_START}(?i:(?:posted|written) by|publicado por|escrito por|publi[ée] par|[ée]crit par|veröffentlicht von"
     r"|geschrieben von|pubblicato da|scritto da)\s*:?\s+"
@@ -146,7 +153,7 @@ def read_page(page: CapturedPage) -> PageText:
     return PageText(
         text=text,
         title=_line(found.get("title", "")),
-        author=_line(found.get("author", "")) or _byline_author(above),
+        author=_names(found.get("author", "")) or _byline_author(above),
         date=printed_date(found.get("date", ""), html, above),
         site=_line(found.get("sitename", "")),
         language=language_of(text, said[1].lower() if said else ""),
@@ -468,6 +475,12 @@ def _tidy(text: str) -> str:
     """The text as it is kept: single blanks, no empty lines, nothing that no store can hold."""
     lines = (" ".join(line.split()) for line in text[:TEXT_CHARS_MAX].splitlines())
     return clean_text("\n".join(filter(None, lines)), chars_max=TEXT_CHARS_MAX)
+
+
+def _names(told: str) -> str:
+    """The names of authors among the parts of a byline, each without the word before it."""
+    names = (_NAMED_BY.sub("", _line(part)) for part in told.split(";"))
+    return "; ".join(name for name in names if name and not _NO_NAME.search(name))
 
 
 def _byline_author(above: Sequence[str]) -> str:
