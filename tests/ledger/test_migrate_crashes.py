@@ -1,18 +1,21 @@
 """A migration that is killed or disturbed goes on and ends the same."""
 
+import errno
 import json
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stateward.core.errors import InvalidRequest
+from stateward.core.errors import InvalidRequest, LedgerPoisoned
 from stateward.ledger import Ledger, LedgerError, LedgerState, verify
 from stateward.ledger.migrate import MigrationProgress
 from tests.ledger.builders import QuickDisk
 from tests.ledger.old_ledgers import DyingDisk, Killed, an_old_ledger, moved
+from tests.ledger.proof.faults import FailingDisk
 
 
 @pytest.mark.parametrize("in_place", [True, False])
@@ -48,6 +51,28 @@ def test_killed_at_any_step_it_goes_on_and_ends_the_same(
         assert path.read_bytes() == text == Path(str(report.backup)).read_bytes()
         steps += 1
     assert steps > 25
+
+
+@pytest.mark.parametrize("kind", ["write", "write_at", "fsync"])
+def test_a_disk_that_fills_up_in_the_middle_is_told_and_the_next_run_goes_on(
+    tmp_path: Path, kind: str
+) -> None:
+    for nth in count(1):
+        path = an_old_ledger(tmp_path / str(nth))
+        text, target = path.read_bytes(), tmp_path / str(nth) / "new"
+        disk = FailingDisk(kind, nth, errno.ENOSPC, is_persistent=True)
+        try:
+            moved(path, output=target, disk=disk)
+            break
+        except LedgerPoisoned as error:
+            told = str(error)
+        assert "No space left on device" in told
+        assert "run the same command again" in told
+        assert path.read_bytes() == text
+
+        assert moved(path, output=target).records == 7
+        assert verify(target).is_sound
+    assert nth > 2
 
 
 def assert_nothing_half_done(target: Path) -> None:

@@ -14,6 +14,7 @@ Run twice it changes nothing: the target knows the SHA-256 of what it was made o
 changed file is kept beside. The old file itself is never written to.
 """
 
+import errno
 import re
 import shutil
 import time
@@ -26,7 +27,13 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import Damage, InvalidRequest, LedgerDamaged, LedgerError
+from stateward.core.errors import (
+    Damage,
+    InvalidRequest,
+    LedgerDamaged,
+    LedgerError,
+    LedgerPoisoned,
+)
 from stateward.ledger.compaction import READS
 from stateward.ledger.disk import Disk, wall_clock, write_atomically
 from stateward.ledger.ledger import Ledger
@@ -51,6 +58,8 @@ READING_SHARE, CHECKING_FROM = 0.75, 0.9
 """Of the time of a migration: reading and writing lines comes first, then the snapshot, then the check."""
 WHOLE_TO_READING = 4.5
 """A dry run only reads and counts; the whole takes four or five times as long."""
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+"""What may pass by itself or by freeing space, while the migration that it stopped can go on."""
 SOURCE_PREFIX = "migration:"
 PUBLISHING = "PUBLISHING"
 """A file in the folder that was built: the ledger is complete, and its files are being moved."""
@@ -134,7 +143,16 @@ def migrate(
     if dry_run:
         return job.look()
     job.check_space(free_bytes)
-    return job.run()
+    try:
+        return job.run()
+    except (LedgerError, OSError) as error:
+        failed = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(failed, OSError) or failed.errno not in DISK_ERRORS:
+            raise
+        raise LedgerPoisoned(
+            f"the migration of {source} stopped: {failed.strerror}; the old file is as it was. Free space or repair "
+            "the disk, then run the same command again: it goes on where it was"
+        ) from error
 
 
 class _OldFile:
