@@ -177,6 +177,34 @@ def test_a_store_of_an_older_schema_is_copied_before_it_is_migrated(
         assert connection.execute("PRAGMA user_version").fetchone() == (len(steps) - 1,)
 
 
+def test_a_copy_of_an_earlier_upgrade_is_replaced_by_what_came_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, steps = tmp_path / "store.db", migrations("sqlite")
+    copy = tmp_path / f"store.db.before-schema-{len(steps)}"
+    copy.write_bytes(b"of an upgrade from which someone went back")
+    with monkeypatch.context() as older:
+        older.setattr("stateward.storage.sqlite.migrations", lambda _: steps[:-1])
+        with closing(SqliteDatabase(path)) as database:
+            database.insert(PAUSES, [a_pause("parse")])
+
+    SqliteDatabase(path).close()
+
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("SELECT stage FROM pauses").fetchall() == [("parse",)]
+    assert list(tmp_path.glob("*.before-*")) == [copy]
+
+
+def test_a_store_whose_tables_are_not_those_of_its_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    SqliteDatabase(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 33")
+
+    with pytest.raises(StoreMismatch, match="its tables are others"):
+        SqliteDatabase(path)
+
+
 def test_a_statement_is_compiled_once_whatever_its_parameters_are() -> None:
     compiled: list[int] = []
 

@@ -52,6 +52,10 @@ def open_database(
     )
 
 
+SAME_UPGRADE_S = 3600.0
+"""So long a dump counts: several processes begin an upgrade together, and one that fails is tried again."""
+
+
 def _dump_before(settings: Settings, url: str, version: int) -> None:
     """Dump the database as the older version of Stateward left it, so that there is a way back."""
     from stateward.app.postgres_tools import (  # only where a schema is old
@@ -60,8 +64,10 @@ def _dump_before(settings: Settings, url: str, version: int) -> None:
     )
 
     copy = settings.data_path / f"{POSTGRES_FILE}.before-schema-{version}"
-    if not settings.store.dump_before_migration or copy.exists():
+    if not settings.store.dump_before_migration:
         return
+    if copy.exists() and time.time() - copy.stat().st_mtime < SAME_UPGRADE_S:
+        return  # an older one is of an upgrade from which someone went back: it lacks what came since
     settings.data_path.mkdir(parents=True, exist_ok=True)
     unfinished = copy.with_name(f"{copy.name}.{os.getpid()}")
     try:

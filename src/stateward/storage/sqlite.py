@@ -9,7 +9,7 @@ what the disk holds is then unknown until the file is reopened.
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
@@ -435,7 +435,7 @@ class SqliteDatabase:
         if found == len(steps):
             return  # the usual start takes no write lock
         if 0 < found < len(steps):
-            self._copy_before(len(steps))
+            self._copy_before(found, len(steps))
         with self.transaction():
             done = self._schema_version()  # again: another process may have migrated meanwhile
             if done > len(steps):
@@ -444,17 +444,33 @@ class SqliteDatabase:
                     f"{len(steps)}); upgrade Stateward"
                 )
             for step in steps[done:]:
-                self._execute(step.sql)
+                try:
+                    self._execute(step.sql)
+                except apsw.SQLError as error:
+                    raise StoreMismatch(
+                        f"{self._path} says that it has schema {done}, but its tables are others ({error}); nothing "
+                        "was changed: restore a backup"
+                    ) from error
             self._execute(f"PRAGMA user_version = {len(steps)}")
             self._execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
-    def _copy_before(self, version: int) -> None:
-        """Keep the file as the older version of Stateward left it, so that there is a way back."""
+    def _copy_before(self, found: int, version: int) -> None:
+        """Keep the file as the older version of Stateward left it, so that there is a way back.
+
+        A copy of an earlier upgrade, from which someone went back, does not have what came since.
+        """
+        if self._path == MEMORY:
+            return
         copy = Path(f"{self._path}.before-schema-{version}")
-        if self._path != MEMORY and not copy.exists():
-            unfinished = Path(f"{copy}.{os.getpid()}")
-            snapshot(Path(self._path), unfinished)
+        unfinished = Path(f"{copy}.{os.getpid()}")
+        unfinished.unlink(missing_ok=True)
+        snapshot(Path(self._path), unfinished)
+        with closing(read_only_connection(unfinished)) as connection:
+            ((copied,),) = connection.execute("PRAGMA user_version").fetchall()
+        if copied == found:
             unfinished.rename(copy)
+        else:  # another process has migrated meanwhile, and has made the copy
+            unfinished.unlink()
 
     def _schema_version(self) -> int:
         """How many migrations were made.
