@@ -503,7 +503,7 @@ def rollback(
         writer.commit_all()
         view = writer.view
         target = find_snapshot(view.manifest.snapshots, to)
-        source = view.open_layers(target)
+        source = view.open_layers(target, view.manifest)
         source.verify()
         back = source.header.summary
         summary = replace(view.summary(), counts=back.counts, sources=back.sources)

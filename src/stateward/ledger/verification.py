@@ -583,7 +583,7 @@ class _LogWalk:
         self.import_opened = 0
         self.states: dict[str, tuple[str, int]] = {}
         self.sealed: dict[str, Transition] = {}
-        for key, kept in () if base is None else view.open_layers(base).lines():
+        for key, kept in () if base is None else view.open_layers(base, view.manifest).lines():
             self._keep(line_from_snapshot(decode_json(key), kept))
 
     def _keep(self, line: LedgerLine) -> None:

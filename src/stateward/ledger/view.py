@@ -30,6 +30,7 @@ from stateward.ledger.layers import Layers
 from stateward.ledger.manifest import (
     DELTA_NAME,
     GZIP_SUFFIX,
+    HEAD,
     MANIFEST,
     MISSING,
     TREE_SUFFIX,
@@ -143,6 +144,8 @@ class LedgerView:
         active = self._open_delta(listed.active, listed, head_seq)
         if (head_seq, generation) == UNKNOWN and active.has_more:
             self.note(f"{active.path.name}: its last line is torn and not used; {NO_HEAD}")
+        elif (head_seq, generation) == UNKNOWN and active.seq:
+            self.note(f"{HEAD}: {HEAD_LOST.format(seq=active.seq)}")
         last = active.last
         manifest = _with_rollback(listed, last) if last and last.is_rollback else listed
         ranges = effective_ranges(manifest.rollbacks, last_seq=SEQ_MAX)
@@ -200,26 +203,19 @@ class LedgerView:
 
     def _open_layers(self, info: SnapshotInfo, manifest: Manifest) -> Layers | None:
         """A snapshot with what is below it; None if one of them is damaged."""
-        opened: list[Snapshot] = []
-        for each in layers_of(info, manifest.snapshots) or [info]:
-            try:
-                opened.append(self._open_snapshot(each))
-            except (LedgerDamaged, FileNotFoundError) as error:
-                is_outdated = self._stamp != self._manifest_stamp()
-                if isinstance(error, FileNotFoundError) and is_outdated:
-                    raise
-                self._set_bad(each, manifest)
-                self.note(f"snapshot {each.file} was not used: {error}")
-                return None
-        if info.base is not None and len(opened) == 1:
-            self._set_bad(info, manifest)
-            self.note(f"snapshot {info.file} was not used: the one below it is not listed")
-            return None
-        return Layers(*opened)
+        try:
+            return self.open_layers(info, manifest)
+        except FileNotFoundError as error:
+            if self._stamp != self._manifest_stamp():
+                raise
+            self._drop_layers(info, manifest, Path(error.filename).name, error)
+        except LedgerDamaged as error:
+            self._drop_layers(info, manifest, error.findings[0].file, error)
+        return None
 
-    def open_layers(self, info: SnapshotInfo) -> Layers:
+    def open_layers(self, info: SnapshotInfo, manifest: Manifest) -> Layers:
         """A listed snapshot with what is below it. Raises `LedgerDamaged`."""
-        infos = layers_of(info, self.manifest.snapshots)
+        infos = layers_of(info, manifest.snapshots)
         if infos is None:
             raise LedgerDamaged.at(info.file, "the snapshot below it is not listed")
         return Layers(*map(self._open_snapshot, infos))
@@ -236,10 +232,16 @@ class LedgerView:
             )
         return snapshot
 
-    def _set_bad(self, bad: SnapshotInfo, manifest: Manifest) -> None:
-        """Use neither this snapshot any more nor those that stand on it."""
+    def _drop_layers(
+        self, top: SnapshotInfo, manifest: Manifest, found: str, error: Exception
+    ) -> None:
+        """Use neither the file that was found to be bad, which is this snapshot or below it, nor what stands on it."""
+        infos = layers_of(top, manifest.snapshots) or [top]
+        found = found.removesuffix(GZIP_SUFFIX)
+        bad = next((info for info in infos if info.file.removesuffix(GZIP_SUFFIX) == found), top)
         above = (info.file for info in manifest.snapshots if info.base == bad.root)
         self.bad.update((bad.file, *above))
+        self.note(f"snapshot {bad.file} was not used: {error}")
 
     def _needed_deltas(self, manifest: Manifest, ranges: list[tuple[int, int]]) -> list[DeltaInfo]:
         """The deltas after the base that make up the state, oldest first. Every gap is reported."""
@@ -345,13 +347,7 @@ class LedgerView:
         """The snapshot in use turned out to be damaged: continue with the one before it, or the whole log."""
         if self.base_info is None:
             raise error
-        infos = layers_of(self.base_info, self.manifest.snapshots) or [self.base_info]
-        found = error.findings[0].file
-        bad = next(
-            (info for info in infos if info.file.removesuffix(GZIP_SUFFIX) == found), infos[0]
-        )
-        self._set_bad(bad, self.manifest)
-        self.note(f"snapshot {bad.file} was not used any more: {error}")
+        self._drop_layers(self.base_info, self.manifest, error.findings[0].file, error)
         self.load()
 
     def rebase(self, info: SnapshotInfo, merged: int) -> None:

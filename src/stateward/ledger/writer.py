@@ -64,7 +64,6 @@ from stateward.ledger.record import (
 )
 from stateward.ledger.states import TransitionTable
 from stateward.ledger.view import (
-    HEAD_LOST,
     NO_HEAD,
     STALE,
     LedgerView,
@@ -160,8 +159,6 @@ class LedgerWriter:
                 f"{active.path.name}: the {len(torn)} bytes of a torn line were cut off at byte {active.end}, and are "
                 f"kept as {path.name}"
             )
-        if slots == UNKNOWN and active.seq:
-            view.notes.append(f"{HEAD} is written anew: {HEAD_LOST.format(seq=active.seq)}")
         if torn or active.seq > head_seq:
             # The lines after HEAD were read, but perhaps never synced. The next group says that everything before it
             # is durable (its `n`), so that has to be true first.
