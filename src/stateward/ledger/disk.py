@@ -20,8 +20,9 @@ order in `write_atomically`: bytes, rename, directory.
 import fcntl
 import mmap
 import os
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 MODE = 0o644
@@ -30,6 +31,8 @@ TEMPORARY_SUFFIX = ".tmp"
 """The writer deletes files with this suffix when it opens the ledger: a crash left them behind."""
 WRITE_BYTES_MAX = 1 << 30
 """Linux transfers at most 2 GiB - 4 KiB in one write(2), whatever is asked for."""
+
+CHUNK_BYTES = 1 << 20
 
 
 def wall_clock() -> float:
@@ -150,6 +153,14 @@ def unlink_if_exists(disk: Disk, path: Path) -> None:
     """Remove a file that may not be there."""
     if path.exists():
         disk.unlink(path)
+
+
+def file_chunks(path: Path, *, bytes_max: int = sys.maxsize) -> Iterator[bytes]:
+    """The bytes of a file, or of its start, in pieces."""
+    with path.open("rb") as file:
+        while data := file.read(min(bytes_max, CHUNK_BYTES)):
+            bytes_max -= len(data)
+            yield data
 
 
 def map_file(path: Path, *, bytes_min: int) -> mmap.mmap | None:

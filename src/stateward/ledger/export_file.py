@@ -14,8 +14,8 @@ import msgspec
 
 from stateward.core.errors import Damage, InvalidRequest, LedgerDamaged
 from stateward.ledger import chain
-from stateward.ledger.delta import READ_BYTES, checked_lines
-from stateward.ledger.disk import Disk
+from stateward.ledger.delta import checked_lines, unreadable
+from stateward.ledger.disk import Disk, file_chunks
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.manifest import DELTA_NAME, effective_ranges, is_ledger
 from stateward.ledger.record import LedgerLine, decode_line, rollback_of
@@ -111,8 +111,7 @@ def file_states(path: Path) -> dict[str, str]:
     # A second pass, because rollbacks further on decide which lines are in effect.
     ranges = effective_ranges(check.rollbacks, last_seq=check.count)
     states: dict[str, str] = {}
-    for text in _LogFileCheck(path, no_progress).lines():
-        line = decode_line(text)
+    for line in _LogFileCheck(path, no_progress).lines():
         if line.doc_id and any(low < line.seq <= up for low, up in ranges):
             states[line.doc_id] = line.new_state
     return states
@@ -138,91 +137,67 @@ class _LogFileCheck:
 
     def __init__(self, path: Path, progress: Progress) -> None:
         self._path, self._progress = path, progress
+        self._end, self._anchor = _anchor_of(path)
         self.findings: list[Damage] = []
         self.count = 0
         self.rollbacks: list[tuple[int, int]] = []
         self.head = chain.GENESIS.decode()
-        self.span = MerkleSpan()
+        self._span = MerkleSpan()
 
     @property
     def root(self) -> str:
         """The root over the lines read so far."""
-        return self.span.root().hex()
+        return self._span.root().hex()
 
     def run(self) -> None:
         """Read all of it, up to the first bad line; what is wrong is in `findings`."""
         try:
-            for text in self.lines():
-                line = self._decode(text)
+            for line in self.lines():
                 if line.is_rollback:
                     self.rollbacks.append(rollback_of(line))
+            self._check_anchor()
         except LedgerDamaged as error:
             self.findings += error.findings
 
-    def _decode(self, text: bytes) -> LedgerLine:
-        """A seal says that a line is what was written, not that it can be read."""
-        try:
-            return decode_line(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            sentence = f"the line is sealed, but cannot be read: {error}"
-            raise LedgerDamaged.at(self._path.name, sentence, seq=self.count) from error
-
-    def lines(self) -> Iterator[bytes]:
-        """Every line, checked, and at the end the anchor. Raises `LedgerDamaged` at the first bad line."""
-        name, chunks = self._path.name, _chunks_before_anchor(self._path)
+    def lines(self) -> Iterator[LedgerLine]:
+        """Every line, checked. Raises `LedgerDamaged` at the first bad one."""
+        name, chunks = self._path.name, file_chunks(self._path, bytes_max=self._end)
         for text in checked_lines(chunks, previous=chain.GENESIS, name=name, seq=1):
             self.count += 1
             self.head = chain.head_of(text).decode()
-            self.span.add(leaf_hash(text))
+            self._span.add(leaf_hash(text))
             if self.count % WRITE_LINES == 0:
                 self._progress(name, self.count)
-            yield text
-        self._check_anchor()
+            if (found := unreadable([text])) is not None:
+                raise LedgerDamaged.at(name, found[1], seq=self.count)
+            yield decode_line(text)
 
     def _check_anchor(self) -> None:
         """Lines are bound to those before them, never to those after: only the anchor shows a cut at the end."""
-        anchor = _read_anchor(self._path)
+        anchor = self._anchor
         if anchor is None:
-            self._report(
-                "it does not end with its anchor, so nothing says that this is all; it was cut or never finished"
-            )
-        elif anchor != ExportAnchor(count=self.count, head=self.head, root=self.span.root().hex()):
-            self._report(
+            sentence = "it does not end with its anchor, so nothing says that this is all; it was cut or never finished"
+        elif anchor != ExportAnchor(count=self.count, head=self.head, root=self.root):
+            sentence = (
                 f"it has {self.count} lines, but its anchor is of {anchor.count}, or of others"
             )
+        else:
+            return
+        raise LedgerDamaged.at(self._path.name, sentence)
 
-    def _report(self, sentence: str) -> None:
-        self.findings.append(Damage(file=self._path.name, sentence=sentence))
 
-
-def _last_bytes(path: Path) -> tuple[int, bytes]:
-    """Where the end of the file begins that may hold an anchor, and that end."""
+def _anchor_of(path: Path) -> tuple[int, ExportAnchor | None]:
+    """Where the lines end, and the anchor behind them; None unless it stands there exactly as it would be written."""
     with path.open("rb") as file:
         start = max(0, file.seek(0, 2) - ANCHOR_BYTES_MAX)
         file.seek(start)
-        return start, file.read()
-
-
-def _read_anchor(path: Path) -> ExportAnchor | None:
-    """The anchor in the last line; None unless it stands there exactly as it would be written."""
-    _, end = _last_bytes(path)
-    last = end[end.rfind(b"\n", 0, -1) + 1 :]
-    if not last.startswith(ANCHOR_START):
-        return None
-    try:
-        found = msgspec.json.decode(last, type=_AnchorLine).anchor
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    return found if msgspec.json.encode(_AnchorLine(found)) + b"\n" == last else None
-
-
-def _chunks_before_anchor(path: Path) -> Iterator[bytes]:
-    """The text before the anchor, if the file ends with something that begins as one; else all of it."""
-    start, end = _last_bytes(path)
+        end = file.read()
     at = end.rfind(ANCHOR_START)
-    is_there = at >= 0 and (start + at == 0 or end[at - 1 : at] == b"\n")
-    left = start + at if is_there else start + len(end)
-    with path.open("rb") as file:
-        while left and (data := file.read(min(left, READ_BYTES))):
-            left -= len(data)
-            yield data
+    if at < 0 or (start + at and end[at - 1 : at] != b"\n"):
+        return start + len(end), None
+    try:
+        found = msgspec.json.decode(end[at:], type=_AnchorLine)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return start + at, None
+    is_as_written = msgspec.json.encode(found) + b"\n" == end[at:]
+    return start + at, found.anchor if is_as_written else None

@@ -35,7 +35,7 @@ from stateward.core.errors import (
     LedgerPoisoned,
 )
 from stateward.ledger.compaction import READS
-from stateward.ledger.disk import Disk, wall_clock, write_atomically
+from stateward.ledger.disk import CHUNK_BYTES, Disk, file_chunks, wall_clock, write_atomically
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.legacy import LegacyMapping, LegacyReader
 from stateward.ledger.manifest import ARCHIVE, HEAD, LOCK, MANIFEST, date_label, is_ledger
@@ -48,7 +48,6 @@ GROUP_LINES = 8192
 """Written and synced together: more gains nothing, fewer cost a sync each."""
 LINES_AT_ONCE = 256
 """Read together; if one of them is unusual, all of them are read one by one."""
-COPY_BYTES = 1 << 20
 LINE_BYTES_MAX = 64 << 20
 """A longer line counts as broken: it would be held in memory several times over."""
 COPIES, LINE_BYTES_MORE = 2, 350
@@ -261,7 +260,8 @@ class _Migration:
         for _ in self._entries(self._old.path, counts, share=1.0):
             pass
         taken_s = self._ticks() - self._started_at
-        return replace(self._report(counts, is_dry_run=True), expected_s=taken_s * WHOLE_TO_READING)
+        report = self._report(counts)
+        return replace(report, is_dry_run=True, expected_s=taken_s * WHOLE_TO_READING)
 
     def check_space(self, free_bytes: Callable[[Path], int]) -> None:
         """Refuse what would fill the disk: it would be refused in the middle otherwise, after minutes."""
@@ -288,25 +288,26 @@ class _Migration:
         backup = self._backup()
         counts = MigrationCounts(self.mapping)
         resumed = self._build(backup, counts)
-        if not counts.is_usable:
+        report = self._report(counts)
+        if not report.is_usable:
             shutil.rmtree(self._folder)
             if not had_backup:
                 self._disk.unlink(backup)
+            first = report.broken_places[0]
             raise LedgerError(
-                f"not one of the {counts.lines} lines of {self._old.path} can be read; nothing was written. "
-                f"{counts.first_reason}"
+                f"not one of the {report.lines} lines of {self._old.path} can be read; nothing was written. "
+                f"line {first.line}: {first.sentence}"
             )
         self._check(counts)
         self._old.check_unchanged()
         self._publish()
-        report = self._report(counts, is_dry_run=False)
         return replace(report, backup=str(backup), resumed_after_line=resumed)
 
-    def _report(self, counts: MigrationCounts, *, is_dry_run: bool) -> MigrationReport:
+    def _report(self, counts: MigrationCounts) -> MigrationReport:
         old, target = self._old, str(self._target)
-        return counts.report(
-            source=str(old.path), digest=old.sha256, size=old.size, target=target, is_dry_run=is_dry_run
-        )  # fmt: skip
+        return replace(
+            counts.report(), source=str(old.path), sha256=old.sha256, bytes=old.size, target=target
+        )
 
     def _show(self, what: str, share: float, lines: int) -> None:
         """`share` is that of the whole migration, so that the time that is left is right in every part of it."""
@@ -359,7 +360,7 @@ class _Migration:
 
         def checked() -> Iterator[bytes]:
             digest = sha256()
-            for chunk in _chunks(old):
+            for chunk in file_chunks(old):
                 digest.update(chunk)
                 yield chunk
             if digest.hexdigest() != expected:
@@ -486,7 +487,7 @@ class _Migration:
 
 def _lines(path: Path) -> Iterator[bytes]:
     """The lines of a file. One that is too long is replaced by a broken one, as it would not fit into memory."""
-    with path.open("rb", buffering=COPY_BYTES) as file:
+    with path.open("rb", buffering=CHUNK_BYTES) as file:
         while text := file.readline(LINE_BYTES_MAX):
             if len(text) == LINE_BYTES_MAX and not text.endswith(b"\n"):
                 while (rest := file.readline(LINE_BYTES_MAX)) and not rest.endswith(b"\n"):
@@ -495,16 +496,10 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield text
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(COPY_BYTES):
-            yield chunk
-
-
 def _measure(path: Path) -> tuple[int, str]:
     """How many lines a file has, and its SHA-256."""
     digest, lines = sha256(), 0
-    for chunk in _chunks(path):
+    for chunk in file_chunks(path):
         digest.update(chunk)
         lines += chunk.count(b"\n")
     return lines, digest.hexdigest()
@@ -570,7 +565,7 @@ def undo(
     if not execute:
         return done
     if done.loss and not accept_loss:
-        raise InvalidRequest(f"{done.loss}. Say that you accept this, or keep the new ledger")
+        raise InvalidRequest(f"{done.loss}; add --accept-loss to do it all the same")
     if is_restored:
         _restore(seam, backup.path, source, changed if is_there else None)
     _put_aside(seam, target, Path(done.aside), in_place=in_place)
@@ -581,7 +576,7 @@ def _restore(disk: Disk, backup: Path, source: Path, changed: Path | None) -> No
     """Bring the old bytes back; what stands in their place is renamed to `changed` first."""
     # Hidden: no file of the user has this name.
     copy = source.with_name(f".{source.name}.restoring")
-    write_atomically(disk, copy, _chunks(backup))
+    write_atomically(disk, copy, file_chunks(backup))
     if changed is not None:
         disk.rename(source, changed)
     disk.rename(copy, source)

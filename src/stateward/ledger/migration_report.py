@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest
 from stateward.ledger.legacy import (
@@ -36,41 +37,41 @@ class ReportedLine(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
+class MigrationReport(msgspec.Struct, kw_only=True):
     """What a migration saw and did, or would do. Lists are cut off at 1,000 lines; the counts are complete."""
 
-    source: str
-    sha256: str
-    bytes: int
-    target: str
-    is_dry_run: bool
+    source: str = ""
+    sha256: str = ""
+    bytes: int = 0
+    target: str = ""
+    is_dry_run: bool = False
     is_done_already: bool = False
     backup: str | None = None
     resumed_after_line: int = 0
     expected_s: float | None = None
     """Of a dry run: how long the migration will take, about, on this machine."""
-    lines: int
-    blank: int
-    broken: int
-    records: int
-    documents: int
-    words: dict[str, tuple[str, int]]
+    lines: int = 0
+    blank: int = 0
+    broken: int = 0
+    records: int = 0
+    documents: int = 0
+    words: dict[str, tuple[str, int]] = {}
     """Each word for a state in the old ledger: the state that it became, and how many lines have it."""
-    unmapped: dict[str, int]
-    before: dict[str, int]
+    unmapped: dict[str, int] = {}
+    before: dict[str, int] = {}
     """Documents by the last word that the old ledger has for them."""
-    after: dict[str, int]
+    after: dict[str, int] = {}
     """Documents by state in the new ledger."""
-    begun_later: dict[str, int]
+    begun_later: dict[str, int] = {}
     """Documents whose first line names another state than the machine's first: an import may begin anywhere."""
-    impossible: int
-    impossible_moves: dict[str, int]
-    repeated: int
-    disagreeing: int
-    times_assumed: int
-    impossible_places: tuple[ReportedLine, ...] = ()
-    disagreeing_places: tuple[ReportedLine, ...] = ()
-    broken_places: tuple[ReportedLine, ...] = ()
+    impossible: int = 0
+    impossible_moves: dict[str, int] = {}
+    repeated: int = 0
+    disagreeing: int = 0
+    times_assumed: int = 0
+    impossible_places: list[ReportedLine] = []
+    disagreeing_places: list[ReportedLine] = []
+    broken_places: list[ReportedLine] = []
 
     @property
     def is_usable(self) -> bool:
@@ -79,7 +80,7 @@ class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MigrationCounts:
-    """Counts what the lines say and remembers the last word for each document."""
+    """Counts what the lines say, in the report itself, and remembers the last word for each document."""
 
     def __init__(self, mapping: LegacyMapping) -> None:
         self._mapping = mapping
@@ -87,47 +88,39 @@ class MigrationCounts:
 
     def clear(self) -> None:
         """Start again from the first line."""
-        self.lines = self._blank = self._broken = self._records = 0
-        self._repeated = self._assumed = self._impossible = self._disagreeing = 0
+        self.found = MigrationReport()
         self._last: dict[str, Word] = {}
         self._words: Counter[str] = Counter()
         self._known: dict[str, Word] = {}
         self._begun: Counter[str] = Counter()
-        self._moves: Counter[tuple[str, str]] = Counter()
-        self._broken_lines: list[ReportedLine] = []
-        self._impossible_lines: list[ReportedLine] = []
-        self._disagreeing_lines: list[ReportedLine] = []
+        self._moves: Counter[str] = Counter()
+
+    @property
+    def lines(self) -> int:
+        """How many lines were read."""
+        return self.found.lines
 
     @property
     def documents(self) -> int:
         """How many documents there are."""
         return len(self._last)
 
-    @property
-    def is_usable(self) -> bool:
-        """Whether the file is an old ledger at all: a line of it can be read, or it has none."""
-        return self._records > 0 or not self._broken
-
-    @property
-    def first_reason(self) -> str:
-        """Why the first broken line cannot be read."""
-        return "".join(_sentences(tuple(self._broken_lines[:1]))).strip()
-
     def add(self, reader: LegacyReader, text: bytes, number: int) -> LedgerEntry | None:
         """Count a line; the entry to import, if it has one."""
-        self.lines = number
+        found = self.found
+        found.lines = number
         if text.isspace():
-            self._blank += 1
+            found.blank += 1
             return None
         try:
             old = reader.line(text, number)
         except InvalidRequest as error:
-            self._broken += 1
-            _list(self._broken_lines, number, str(error))
+            found.broken += 1
+            _list(found.broken_places, number, str(error))
             return None
         entry = old.entry
-        self._records += 1
-        self._assumed += old.is_time_assumed
+        found.records += 1
+        found.times_assumed += old.is_time_assumed
         before = self._last.get(entry.doc_id)
         if old.said_before is not None:
             self._compare_old_state(reader, entry, old.said_before, before, number)
@@ -182,8 +175,8 @@ class MigrationCounts:
             quick.append(word)
             entries.append(row)
         self._words.update(quick)
-        self._records += len(quick)
-        self.lines = number + len(texts) - 1
+        self.found.records += len(quick)
+        self.found.lines = number + len(texts) - 1
         return entries
 
     def _compare_old_state(
@@ -191,22 +184,23 @@ class MigrationCounts:
     ) -> None:  # fmt: skip
         """Whether the line says of the state that it left what the lines before it say."""
         if before is None or reader.state(said)[0] != before[0]:
-            self._disagreeing += 1
+            self.found.disagreeing += 1
             entry.metadata["legacy_old_state"] = said
             was = f"but was in {before[2] if before else NOTHING}"
             sentence = f"{entry.doc_id} is said to leave {said}, {was}"
-            _list(self._disagreeing_lines, number, sentence)
+            _list(self.found.disagreeing_places, number, sentence)
 
     def _count_move(self, doc_id: str, left: str | None, new: str, number: int) -> None:
         """Moves that the machine does not have are reported and imported all the same: they did happen."""
         if left is None:
             self._begun[new] += new != DOCUMENT_MACHINE.initial
         elif left == new:
-            self._repeated += 1
+            self.found.repeated += 1
         elif (left, new) not in DOCUMENT_MACHINE.pairs:
-            self._impossible += 1
-            self._moves[left, new] += 1
-            _list(self._impossible_lines, number, f"{doc_id}: {left} → {new}")
+            move = f"{left} → {new}"
+            self.found.impossible += 1
+            self._moves[move] += 1
+            _list(self.found.impossible_places, number, f"{doc_id}: {move}")
 
     def _count_word(self, reader: LegacyReader, word: str) -> Word:
         """Words are listed one by one up to a limit: a file with an id in its state field has millions."""
@@ -229,10 +223,8 @@ class MigrationCounts:
         """Documents by state, as they must be in the new ledger."""
         return dict(sorted(Counter(state for state, _, _ in self._last.values()).items()))
 
-    def report(
-        self, *, source: str, digest: str, size: int, target: str, is_dry_run: bool
-    ) -> MigrationReport:
-        """The report of everything so far."""
+    def report(self) -> MigrationReport:
+        """The report of everything so far; which file it is about, the caller says."""
         unknown = (self._mapping.default, False)
         before = Counter(word for _, _, word in self._last.values()).most_common()
         listed = dict(before[:WORDS_LISTED_MAX])
@@ -241,21 +233,16 @@ class MigrationCounts:
         words = [
             (word, *self._known.get(word, unknown)[:2], n) for word, n in self._words.most_common()
         ]
-        return MigrationReport(
-            source=source, sha256=digest, bytes=size, target=target, is_dry_run=is_dry_run,
-            lines=self.lines, blank=self._blank, broken=self._broken, records=self._records,
+        return replace(
+            self.found,
             documents=len(self._last),
             words={word: (state, count) for word, state, _, count in words},
             unmapped={word: count for word, _, is_mapped, count in words if not is_mapped},
-            before=listed, after=self.state_counts(),
+            before=listed,
+            after=self.state_counts(),
             begun_later={state: count for state, count in self._begun.most_common() if count},
-            impossible=self._impossible,
-            impossible_moves={f"{old} → {new}": count for (old, new), count in self._moves.most_common()},
-            repeated=self._repeated, disagreeing=self._disagreeing, times_assumed=self._assumed,
-            impossible_places=tuple(self._impossible_lines),
-            disagreeing_places=tuple(self._disagreeing_lines),
-            broken_places=tuple(self._broken_lines),
-        )  # fmt: skip
+            impossible_moves=dict(self._moves.most_common()),
+        )
 
 
 def _list(lines: list[ReportedLine], line: int, sentence: str) -> None:
@@ -304,7 +291,7 @@ def _counts(counts: dict[str, int]) -> list[str]:
     return [f"  {name:<24} {count:>12,}" for name, count in counts.items()]
 
 
-def _sentences(lines: tuple[ReportedLine, ...], count_max: int | None = None) -> list[str]:
+def _sentences(lines: list[ReportedLine], count_max: int | None = None) -> list[str]:
     named = [f"  line {each.line}: {each.sentence}" for each in lines[:count_max]]
     left = len(lines) - len(named)
     return [*named, f"  and {left:,} more: --report FILE has them"] if left else named

@@ -94,7 +94,7 @@ class _Repair:
         manifest = verifier.read_manifest()
         if manifest is None:
             for each in verifier.findings:
-                self._add_impossible(each, "nothing can be done here; restore a backup")
+                self._add(each, "nothing can be done here; restore a backup", is_possible=False)
             return self._steps
         verifier.check_log(manifest)
         if verifier.listed is None:
@@ -110,8 +110,7 @@ class _Repair:
         verifier.check_snapshots(manifest)
         manifest = self._set_snapshots_aside(verifier.findings, manifest)
         for note in verifier.notes:
-            action = "cut it off and keep the bytes beside; opening does that by itself"
-            self._steps.append(RepairStep(finding=note, action=action))
+            self._add(note, "cut it off and keep the bytes beside; opening does that by itself")
         if not self._repair_segments(manifest, verifier.bad_segments):
             bad = {each.info.file for each in verifier.bad_segments}
             for finding in of_log:
@@ -121,8 +120,19 @@ class _Repair:
                 self._write_lost_head(verifier.last_seq)
         return self._steps
 
-    def _add_impossible(self, finding: Damage, action: str) -> None:
-        self._steps.append(RepairStep(finding=finding, action=action, is_possible=False))
+    def _add(
+        self, finding: Damage, action: str, *, lost: int | None = None, is_possible: bool = True
+    ) -> None:
+        """A step; with `lost`, one that has to be accepted because it costs so many records."""
+        self._steps.append(
+            RepairStep(
+                finding=finding,
+                action=action,
+                lost=lost or 0,
+                needs_accept_loss=lost is not None,
+                is_possible=is_possible,
+            )
+        )
 
     # The manifest
 
@@ -149,8 +159,8 @@ class _Repair:
         return (rebuilt, verifier) if is_whole and not verifier.findings else None
 
     def _rebuild(self, manifest: Manifest, findings: list[Damage]) -> None:
-        action = "rebuild the manifest from the files; nothing is lost"
-        self._steps += [RepairStep(finding=each, action=action) for each in findings]
+        for each in findings:
+            self._add(each, "rebuild the manifest from the files; nothing is lost")
         if self._is_executed:
             write_manifest(self._disk, self._folder, manifest)
 
@@ -173,7 +183,7 @@ class _Repair:
             "holds their states"
         )
         for finding in findings:
-            self._add_impossible(finding, action)
+            self._add(finding, action, is_possible=False)
         return manifest
 
     def _has_needed_tombstone(self, manifest: Manifest) -> bool:
@@ -201,7 +211,7 @@ class _Repair:
             + (f", and with it those that stand on it: {', '.join(above)}" if above else "")
             + "; what is sound of the others and the log are used"
         )
-        self._steps.append(RepairStep(finding=finding, action=action))
+        self._add(finding, action)
         gone = (name, *above)
         kept = tuple(info for info in manifest.snapshots if _plain_name(info) not in gone)
         manifest = replace(manifest, snapshots=kept, generation=manifest.generation + 1)
@@ -229,7 +239,7 @@ class _Repair:
                 return True
             else:
                 action = "restore this file from a backup: it is archived, and no sound snapshot holds its states"
-                self._add_impossible(bad.finding, action)
+                self._add(bad.finding, action, is_possible=False)
         return False
 
     def _has_surplus_only(self, bad: BadSegment) -> bool:
@@ -244,7 +254,7 @@ class _Repair:
         data = path.read_bytes()
         torn = _kept_at(path.with_name(f"{path.name}.torn-{bad.byte}"), data[bad.byte :])
         action = f"cut off what follows its last line, and keep it as {torn.name}; nothing is lost"
-        self._steps.append(RepairStep(finding=bad.finding, action=action))
+        self._add(bad.finding, action)
         if self._is_executed:
             write_atomically(self._disk, torn, data[bad.byte :])
             write_atomically(self._disk, path, data[: bad.byte])
@@ -256,16 +266,14 @@ class _Repair:
             action = (
                 "states are not concerned: a snapshot holds them. Restore this file from a backup"
             )
-            self._add_impossible(bad.finding, action)
+            self._add(bad.finding, action, is_possible=False)
             return manifest
         lost = info.end_seq - info.first_seq + 1
         action = (
             f"put a tombstone in its place; states are not concerned: a snapshot holds them. The history of {lost} "
             "records is lost unless a backup has this file"
         )
-        self._steps.append(
-            RepairStep(finding=bad.finding, action=action, lost=lost, needs_accept_loss=True)
-        )
+        self._add(bad.finding, action, lost=lost)
         if not self._is_loss_accepted:
             return manifest
         stone = replace(info, removed_at=iso(self._clock()), reason=f"lost: {bad.finding.sentence}")
@@ -288,9 +296,7 @@ class _Repair:
             f"keep {bad.info.file} from byte {bad.byte} on, and all later files, as ….damaged; go on after seq "
             f"{bad.seq - 1}: {least}{lost} acknowledged records are lost unless a backup has them"
         )
-        self._steps.append(
-            RepairStep(finding=bad.finding, action=action, lost=lost, needs_accept_loss=True)
-        )
+        self._add(bad.finding, action, lost=lost)
         if self._is_loss_accepted:
             self._cut_log(manifest, bad.info, bad.byte, bad.seq)
 
@@ -330,15 +336,13 @@ class _Repair:
     def _repair_other(self, finding: Damage, *, last_seq: int) -> None:
         """What concerns no delta: only a HEAD that knows more than the log can be dealt with here."""
         if finding.file != HEAD:
-            self._add_impossible(finding, "restore the file from a backup")
+            self._add(finding, "restore the file from a backup", is_possible=False)
             return
         lost = max(read_head(self._folder) - last_seq, 1)
         action = (
             "believe the log, as after restoring an older backup: what HEAD knew beyond it is lost"
         )
-        self._steps.append(
-            RepairStep(finding=finding, action=action, lost=lost, needs_accept_loss=True)
-        )
+        self._add(finding, action, lost=lost)
         if self._is_loss_accepted:
             self._rename_if_exists(HEAD, f"{HEAD}.damaged")
             self._disk.sync_dir(self._folder)
@@ -347,7 +351,7 @@ class _Repair:
         """Whether lines are missing at the end nothing can say: that this is accepted is for a person to say."""
         finding = Damage(file=HEAD, seq=last_seq, sentence=HEAD_LOST.format(seq=last_seq))
         action = "believe the log, and write it anew: lines that were lost at the end are not missed any more"
-        self._steps.append(RepairStep(finding=finding, action=action, needs_accept_loss=True))
+        self._add(finding, action, lost=0)
         if self._is_loss_accepted and all(each.is_possible for each in self._steps):
             self._rename_if_exists(HEAD, f"{HEAD}.damaged")
             slot = head_slot(seq=last_seq, size=0, generation=0)

@@ -175,14 +175,9 @@ def _undo(
     accept_loss: bool,
     execute: bool,
 ) -> None:
-    from stateward.core.errors import InvalidRequest
     from stateward.ledger.migrate import undo
 
-    done = undo(source, output=output, in_place=in_place)
-    if execute and done.loss and not accept_loss:
-        raise InvalidRequest(f"{done.loss}; add --accept-loss to do it all the same")
-    if execute:
-        done = undo(source, output=output, in_place=in_place, accept_loss=True, execute=True)
+    done = undo(source, output=output, in_place=in_place, accept_loss=accept_loss, execute=execute)
     if context.json:
         context.emit(done)
         return
