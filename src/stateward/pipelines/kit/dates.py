@@ -150,6 +150,7 @@ class OrderVote(NamedTuple):
     era: int
     why: str
     against: int = 0
+    is_custom: bool = False  # no date shows it: it is what people do who write dates like these
 
 
 # Letters that Unicode does not take apart, as they are written without their keys; dots mean nothing.
@@ -285,7 +286,7 @@ def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") ->
         own = "dmy" if same else "ymd"
         return OrderVote(usual or own, era, "every date shows its own order")
     if dots == open_count:
-        return OrderVote("dmy", era, "day first: the dates are written with points")
+        return OrderVote("dmy", era, "day first: the dates are written with points", is_custom=True)
     if usual:
         return OrderVote(usual, era, why_usual)
     return OrderVote("", era, "every date could be day first or month first")

@@ -1,7 +1,7 @@
 """Statements that are printed as text, their columns aligned by blanks: each character is as wide as any other.
 
-So a text is a page on which every word has a place, and is read as a PDF is. Only what has headings that are known is
-taken for a statement: lines of prose have dates and amounts, too.
+So a text is a page on which every word has a place, and is read as a PDF is. Only what has headings that are known, or
+is proven by its balances, is taken for a statement: lines of prose have dates and amounts, too.
 """
 
 import re
@@ -13,7 +13,8 @@ from stateward.pipelines.statements.model import StatementReading
 from stateward.pipelines.statements.period_order import PrintedPeriod
 from stateward.pipelines.statements.source import Source
 
-CHAR_WIDTH, LINE_HEIGHT, LETTER_HEIGHT = 6.0, 12.0, 9.0  # points; two blanks part cells
+# Points. Two blanks part cells, and one does not: it is narrower than `lines.CELL_GAP` of the height.
+CHAR_WIDTH, LINE_HEIGHT, LETTER_HEIGHT = 6.0, 12.0, 10.0
 CELL_GAP = "  "
 TEXT_BYTES_MAX = 20_000_000
 FORMAT = "text"
@@ -21,6 +22,9 @@ FORMAT = "text"
 # Lines and boxes that are drawn with characters hold no words.
 _RULES = re.compile(r"[|│║]|[-=_*+~#─━═┌┐└┘├┤┬┴┼]{3,}")
 _WORD = re.compile(r"\S+")
+# A day and an amount; among pages of prose hardly a line has two such figures.
+_TWO_FIGURES = re.compile(r"[0-9][^0-9\n][^\n]*[0-9][.,]?[0-9]{2}")
+ROWS_SHARE_MIN = 0.01  # of the lines
 
 
 def read_printed(source: Source) -> StatementReading | None:
@@ -29,9 +33,10 @@ def read_printed(source: Source) -> StatementReading | None:
 
     if source.path.stat().st_size > TEXT_BYTES_MAX:
         return None
-    pages = [
-        _page(number, text) for number, text in enumerate(source.text().split("\f")) if text.strip()
-    ]
+    whole = source.text()
+    if len(_TWO_FIGURES.findall(whole)) <= ROWS_SHARE_MIN * whole.count("\n"):
+        return None
+    pages = [_page(number, text) for number, text in enumerate(whole.split("\f")) if text.strip()]
     try:
         reading = reading_of_text(pages, source.hints)
     except FatalFailure:

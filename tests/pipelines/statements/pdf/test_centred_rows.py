@@ -210,3 +210,28 @@ def test_fees_in_a_column_beside_the_debits_are_not_the_amount_of_their_row(tmp_
 
     assert found.amounts == ["-612.45", "-87.55", "29.00", "-1.70"]
     assert found.flags == []
+
+
+def test_a_day_with_a_point_that_only_its_month_first_puts_into_the_period_is_left_open(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        lines(
+            [(40, "EXTRATO DE 2026/05/12 A 2026/06/11")],
+            [
+                (40, "DATA LANC."),
+                (90, "DATA VALOR"),
+                (140, "DESCRITIVO"),
+                (-400, "DEBITO"),
+                (-470, "CREDITO"),
+                (-550, "SALDO"),
+            ],
+            [(140, "SALDO INICIAL"), (-550, "3 889.08")],
+            [(40, "6.05"), (90, "6.05"), (140, "Salario"), (-470, "3 121.24"), (-550, "7 010.32")],
+            [(140, "SALDO FINAL"), (-550, "7 010.32")],
+        ),
+    )  # fmt: skip
+
+    assert found.amounts == ["3121.24"]
+    assert "AMBIGUOUS_DATES" in found.flags

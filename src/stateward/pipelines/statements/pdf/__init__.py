@@ -245,11 +245,12 @@ def reading_of_scan(pages: Sequence[PdfPage], hints: Hints) -> StatementReading:
 
 
 def reading_of_text(pages: Sequence[PdfPage], hints: Hints) -> StatementReading | None:
-    """The statements of a text whose characters have places; None where no heading of a table is known."""
+    """The statements of a text whose characters have places; None where neither headings nor balances show any."""
     lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
-    if not has_heading(lines):
-        return None
-    return _Assembler(pages, lines, margin, hints).reading()
+    is_named = has_heading(lines)
+    assembler = _Assembler(pages, lines, margin, hints)
+    reading = assembler.reading()
+    return reading if is_named or assembler.is_proven else None
 
 
 def _is_content(text: str) -> bool:
@@ -304,6 +305,11 @@ class _Assembler:
         return StatementReading(
             format="pdf", sections=sections, problems=self._problems, decisions=self._decisions
         )
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the rows of each section lead from its opening to its closing balance."""
+        return self._is_summed
 
     def _without_rows(self) -> StatementReading:
         """A statement without transactions: its closing balance must be its opening balance."""

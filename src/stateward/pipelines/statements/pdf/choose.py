@@ -274,6 +274,10 @@ def _terms(draft: SectionDraft) -> ReadingTerms:
         date_order, era, why = order_by_period(printed, draft.period, order, era)
     if not date_order and draft.day_first:
         date_order, why = "dmy", f"dmy: {draft.day_first}"
+    if order.is_custom and date_order == order.order:
+        other, _, told = order_by_period(printed, draft.period, order, era)
+        if other != date_order:
+            date_order, why = "", f"dates with points have the day first, but {told}"
     if said and (hints.is_order_said or not date_order) and _is_readable(printed, said):
         date_order, why = said, f"{said}: the user says so"
     return ReadingTerms(

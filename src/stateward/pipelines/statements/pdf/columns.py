@@ -686,10 +686,12 @@ def _is_over_dates(columns: Sequence[TableColumn], below: StatementLine | None) 
     return all(any(_is_under(day, column) for day in days) for column in unknown)
 
 
-def heading_worth(columns: Sequence[TableColumn]) -> tuple[int, int]:
-    """How much a heading says: more roles are better, unknown cells are worse."""
+def heading_worth(columns: Sequence[TableColumn]) -> tuple[int, int, bool]:
+    """How much a heading says: more roles are better, unknown cells are worse; then whether it names the booking."""
     known = [column.role for column in columns if column.role]
-    return len(set(known)) * 2 - 3 * (len(columns) - len(known)), len(known)
+    days = [column.text for column in columns if column.role == vocab.DATE]
+    is_told = len(days) > 1 and any(map(vocab.is_booking_date, days))
+    return len(set(known)) * 2 - 3 * (len(columns) - len(known)), len(known), is_told
 
 
 def _is_data(text: str) -> bool:

@@ -250,11 +250,12 @@ def _label_before_day(line: StatementLine) -> str:
 
 
 def _are_days_alike(heading: TableHeading) -> bool:
-    """Whether several columns are called days, none of them that of the booking, and the first that of a purchase."""
+    """Whether columns are called days and none that of the booking, but the first of a purchase, or two alike."""
     days = [column.text for column in heading.columns if column.role == vocab.DATE]
     if len(days) < 2 or any(map(vocab.is_booking_date, days)):
         return False
-    return len(parts_of(heading)) == 1 and vocab.is_purchase_date(days[0])
+    is_open = vocab.is_purchase_date(days[0]) or len(set(days)) < len(days)
+    return len(parts_of(heading)) == 1 and is_open
 
 
 def _join_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
