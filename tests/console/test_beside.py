@@ -125,3 +125,53 @@ def test_a_move_that_a_machine_declares_is_made_on_the_page(scene: Scene, page: 
     expect(page.locator("#status")).to_have_attribute("data-status", "skipped")
     expect(page.locator("#timeline")).to_contain_text("in another language")
     expect(page.locator("#actions .move")).to_have_count(0)
+
+
+AGREEMENT = (
+    "MUTUAL NON-DISCLOSURE AGREEMENT\n\nThis Agreement is made on 1 March 2026 between Acme Tools GmbH and "
+    "Beta Works Ltd.\n\n"
+    "1. Confidential Information. The receiving party shall keep all information secret that the other party marks as "
+    "confidential, and shall use it only to evaluate the cooperation of the parties.\n\n"
+    "2. Governing Law. This Agreement is governed by the laws of England and Wales.\n"
+)
+
+
+@pytest.mark.long
+def test_the_text_of_a_clause_is_read_without_scrolling_sideways(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(
+        AGREEMENT.encode(), name="agreement.txt", source_type="contract_clauses"
+    )
+    assert scene.rested(record_id) == "normalized"
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    cell = page.locator("#items td", has_text="keep all information secret").last.bounding_box()
+    box = page.locator("#items .scroll").bounding_box()
+
+    assert cell is not None
+    assert box is not None
+    assert cell["x"] + cell["width"] <= box["x"] + box["width"] + 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [320, 430])
+def test_a_code_in_a_list_breaks_between_its_words_alone(
+    scene: Scene, page: Page, width: int
+) -> None:
+    record_id = scene.submit(b"%PDF-1.7 torn", name="a-rather-long-name-of-a-file.pdf")
+    assert scene.rested(record_id) == "error"
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(scene.page("/records?q=status:error"))
+    expect(page.locator("td code.code").first).to_be_visible()
+
+    lines = page.locator("td code.code").evaluate_all(
+        """codes => codes.flatMap((code) => [...code.childNodes]
+          .filter((each) => each.nodeType === Node.TEXT_NODE)
+          .map((each) => {
+            const range = document.createRange();
+            range.selectNode(each);
+            return range.getClientRects().length;
+          }))"""
+    )
+
+    assert set(lines) == {1}

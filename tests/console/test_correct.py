@@ -1,5 +1,6 @@
 """In a browser: the queue of what is flagged, and a wrong reading that is corrected, looked at and accepted."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from lab.documents.statements.broken import lock
 from stateward.pipelines.statements.settings import LEARNED
+from tests import web
 from tests.console.scene import Scene
 from tests.pipelines.statements.pdf.judging import sheet
 
@@ -154,3 +156,12 @@ def test_a_document_without_columns_shows_none(scene: Scene, page: Page) -> None
 
     expect(page.get_by_label("password")).to_have_attribute("type", "password")
     expect(page.locator("#raw")).to_have_count(0)
+
+
+def test_each_source_type_is_offered_once(scene: Scene) -> None:
+    record_id = submitted(scene, AMBIGUOUS, "types.csv")
+
+    shown = web.get(scene.page(f"/records/{record_id}/correct")).text
+    offered = re.findall(r'<option value="([^"]+)"', shown.partition('name="source_type"')[2])
+
+    assert offered.count("auto") == 1

@@ -23,7 +23,7 @@ from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import Fields, Record, clean_text
 from stateward.core.view import flag_codes
 from stateward.definition.display import Column, columns_of
-from stateward.definition.plugin import AUTO, Hint
+from stateward.definition.plugin import Hint
 from stateward.server.auth import Asked, caller_of, get_visible_record, service_of
 from stateward.server.flags import reread
 
@@ -147,7 +147,7 @@ def form_of(app: App, record: Record) -> CorrectionForm:
 def _field(app: App, record: Record, hint: Hint, said: Fields) -> HintField:
     choices = hint.choices
     if hint.name == SOURCE_TYPE:
-        choices = (AUTO, *app.plugins.source_types(record.machine))
+        choices = tuple(app.plugins.source_types(record.machine))
     value = "" if hint.is_secret else str(said.get(hint.name) or "")
     if choices and value and value not in choices:
         choices = (*choices, value)  # such as one of settings that have changed since
