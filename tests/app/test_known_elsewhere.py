@@ -62,6 +62,24 @@ def test_what_came_after_the_set_is_named(tmp_path: Path) -> None:
         assert app.submit(path).record.artifact == late.artifact
 
 
+def test_a_checkpoint_that_covers_only_more_acts_is_no_forgery_of_an_older_set(
+    tmp_path: Path,
+) -> None:
+    text = f"profile: business\nbackup: {{folder: {tmp_path}/safe}}\n"
+    own = settings_at(tmp_path / "own", text)
+    with App(own) as app:
+        record_id = submitted(app, 1)
+        made = backed_up(app, tmp_path / "safe")
+        app.eraser.hold(record_id, actor="person:ann", reason="case 12")  # moves no record
+        assert hand_over(app) == {}
+    new = settings_at(tmp_path / "new", text)
+
+    found = restore(tmp_path / "safe" / "sets" / made.name, new)
+
+    assert (found.checkpoint_ahead, found.acts_ahead > 0, found.is_behind) == (0, True, True)
+    assert found.checkpoint_here is None
+
+
 def test_backups_are_an_anchor_and_say_what_an_older_set_lacks(tmp_path: Path) -> None:
     text = f"profile: business\nbackup: {{folder: {tmp_path}/safe}}\n"
     own = settings_at(tmp_path / "own", text)

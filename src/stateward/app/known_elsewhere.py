@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,7 @@ from stateward.core.errors import InvalidRequest, StatewardError
 from stateward.proofs.checkpoints import kept_text
 from stateward.settings import Settings
 from stateward.settings.storage import BUCKETS
+from stateward.storage.audit import AuditLog
 from stateward.storage.erasure import Erasures
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
     """Where the checkpoint is that was handed over and that covers more than the history has."""
     checkpoint_ahead: int = 0
     """How many transitions it covers beyond it."""
+    acts_ahead: int = 0
+    """How many entries of the audit log it covers beyond it."""
     checkpoint_here: str | None = None
     """The file with the checkpoint that covers most, of those that cover no more than the history: it must fit."""
     newer_sets: tuple[str, ...] = ()
@@ -71,7 +74,7 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
         return bool(
             self.missing
             or self.ledger_ahead
-            or self.checkpoint_ahead
+            or self.checkpoint is not None
             or self.newer_sets
             or self.erased_since
             or self.unread
@@ -97,24 +100,33 @@ def compare_elsewhere(
         named = set(document_digests(database))
         ((newest,),) = database.rows("SELECT coalesce(max(seq), 0) FROM transitions")
         ((count,),) = database.rows("SELECT coalesce(sum(count), 0) FROM lanes")
+        here = Covered(int(str(count)), AuditLog(database).head().count)
         sets = _sets_of(place, unread)
         erased = list(_erased_since(place, sets, Erasures(database), unread))
     stored = set(open_artifacts(settings).digests())
     ahead, records = _ledger_ahead(settings, int(str(newest)))
     found.look_through(settings, () if place is None else (place.location,))
-    beyond = max(0, found.covered - int(str(count)))
+    beyond = Covered(*(max(0, a - b) for a, b in zip(found.covered, here, strict=True)))
     return Elsewhere(
         missing=tuple(sorted(named - stored)),
         unknown_documents=tuple(sorted(stored - named)),
         ledger_ahead=ahead,
         ledger_records=tuple(records),
-        checkpoint=found.newest if beyond else None,
-        checkpoint_ahead=beyond,
-        checkpoint_here=found.newest_within(int(str(count))),
-        newer_sets=tuple(holding_more(sets, int(str(count)))),
+        checkpoint=found.newest if any(beyond) else None,
+        checkpoint_ahead=beyond.transitions,
+        acts_ahead=beyond.acts,
+        checkpoint_here=found.newest_within(here),
+        newer_sets=tuple(holding_more(sets, here.transitions)),
         erased_since=tuple(erased),
         unread=tuple(unread),
     )
+
+
+class Covered(NamedTuple):
+    """How many transitions and entries of the audit log there are, or a checkpoint covers."""
+
+    transitions: int
+    acts: int
 
 
 class Checkpoints:
@@ -122,13 +134,17 @@ class Checkpoints:
 
     def __init__(self, unread: list[str]) -> None:
         self.newest: str | None = None
-        self.covered = 0
-        self._files: dict[str, int] = {}
+        self.covered = Covered(0, 0)
+        self._files: dict[str, Covered] = {}
         self._unread = unread
 
-    def newest_within(self, count: int) -> str | None:
-        """The file with the checkpoint that covers most, and no more than so many transitions."""
-        own = {where: covered for where, covered in self._files.items() if covered <= count}
+    def newest_within(self, here: Covered) -> str | None:
+        """The file with the checkpoint that covers most, and nothing beyond this."""
+        own = {
+            where: covered
+            for where, covered in self._files.items()
+            if covered.transitions <= here.transitions and covered.acts <= here.acts
+        }
         return max(own, key=lambda each: own[each], default=None)
 
     def look_at(self, files: Iterable[Path]) -> None:
@@ -161,7 +177,7 @@ class Checkpoints:
             for name in names[:LOOKED_AT_MAX]:
                 try:
                     text = bucket.read_named(name).decode("utf-8", "replace")
-                    self._take(f"{url.rstrip('/')}/{name}", checkpoint_count(text))
+                    self._take(f"{url.rstrip('/')}/{name}", covered_by(text))
                 except InvalidRequest:
                     continue
                 return
@@ -172,9 +188,9 @@ class Checkpoints:
         self._files[str(file)] = read_checkpoint_file(file)
         self._take(str(file), self._files[str(file)])
 
-    def _take(self, where: str, count: int) -> None:
-        if count > self.covered:
-            self.newest, self.covered = where, count
+    def _take(self, where: str, covered: Covered) -> None:
+        if covered > self.covered:
+            self.newest, self.covered = where, covered
 
 
 def kept_here(found: Elsewhere) -> "HistoryCheckpoint | None":
@@ -186,16 +202,17 @@ def kept_here(found: Elsewhere) -> "HistoryCheckpoint | None":
     return read_checkpoint(kept_text(Path(found.checkpoint_here).read_bytes()))
 
 
-def read_checkpoint_file(path: Path) -> int:
-    """How many transitions the checkpoint in a file covers; the file may be a whole mail as it was saved."""
-    return checkpoint_count(kept_text(path.read_bytes()))
+def read_checkpoint_file(path: Path) -> Covered:
+    """What the checkpoint in a file covers; the file may be a whole mail as it was saved."""
+    return covered_by(kept_text(path.read_bytes()))
 
 
-def checkpoint_count(text: str) -> int:
-    """How many transitions a checkpoint covers; `InvalidRequest` if it is none."""
+def covered_by(text: str) -> Covered:
+    """What a checkpoint covers; `InvalidRequest` if it is none."""
     from stateward.proofs.history_checkpoint import read_checkpoint
 
-    return read_checkpoint(text).count
+    read = read_checkpoint(text)
+    return Covered(read.count, 0 if read.audit is None else read.audit[0])
 
 
 def _covered_by_name(name: str) -> int:

@@ -259,9 +259,10 @@ def _tell(context: CliContext, found: "Elsewhere", steps: list[str], settings: "
             f"{', '.join(found.ledger_records[:SHOWN_MAX])}"
         )
     if found.checkpoint is not None:
+        acts = plural(found.acts_ahead, "act")
         write(
-            f"{found.checkpoint} covers {plural(found.checkpoint_ahead, 'transition')} beyond this history: what "
-            "happened then is in a newer set, in the ledger, or lost"
+            f"{found.checkpoint} covers {plural(found.checkpoint_ahead, 'transition')} and {acts} of the audit log "
+            "beyond this history: what happened then is in a newer set, in the ledger, or lost"
         )
     for each in found.unread:
         write(f"could not be asked: {each}")
