@@ -151,7 +151,7 @@ PLUGIN = Plugin(
     ),
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
-    readers={"upload.parse": 62},
+    readers={"upload.parse": 63},
     commands=(
         PluginCommand(
             name="rules",

@@ -235,3 +235,26 @@ def test_a_day_with_a_point_that_only_its_month_first_puts_into_the_period_is_le
 
     assert found.amounts == ["3121.24"]
     assert "AMBIGUOUS_DATES" in found.flags
+
+
+def test_a_day_without_a_name_before_the_only_value_date_is_doubted_in_a_single_row(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        lines(
+            [(40, "EXTRATO DE 2026/05/12 A 2026/06/11")],
+            [
+                (90, "DATA VALOR"),
+                (160, "DESCRITIVO"),
+                (-400, "DEBITO"),
+                (-470, "CREDITO"),
+                (-550, "SALDO"),
+            ],
+            [(160, "SALDO INICIAL"), (-550, "3 889.08")],
+            [(40, "6.05"), (90, "6.07"), (160, "Salario"), (-470, "3 121.24"), (-550, "7 010.32")],
+            [(160, "SALDO FINAL"), (-550, "7 010.32")],
+        ),
+    )
+
+    assert "DATE_UNPROVEN" in found.flags

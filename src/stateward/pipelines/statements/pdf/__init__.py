@@ -616,7 +616,7 @@ class _Assembler:
         if is_unread and tried.rows:
             message = "only value dates have a name, and the numbers before them may be the days of booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
-        elif is_open or begin_with_days(tried):
+        elif is_open or begin_with_days(tried, self._tables):
             message = "two columns of dates differ, and only one has a name: the other may be the day of the booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         said = [bool(row.description or row.counterparty or row.reference) for row in tried.rows]

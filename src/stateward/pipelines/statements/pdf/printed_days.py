@@ -8,6 +8,7 @@ from stateward.pipelines.kit import dates
 from stateward.pipelines.statements.day_first import day_first_country
 from stateward.pipelines.statements.headings import day_first_language
 from stateward.pipelines.statements.interpret import YEAR
+from stateward.pipelines.statements.model import StatementRow
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.choose import TriedReading
 from stateward.pipelines.statements.pdf.tables import PdfTable
@@ -79,10 +80,17 @@ def _are_all_outside(period: PrintedPeriod, tried: TriedReading) -> bool:
     return bool(known) and not any(dates.is_near(day, start, end, days=DAYS_LATE) for day in known)
 
 
-def begin_with_days(tried: TriedReading) -> bool:
-    """Whether every text begins with a day that is not the one of its row: a column of dates without a name."""
-    days = [" ".join(row.description.split()[:2]) for row in tried.rows]
-    return bool(days) and all(
-        is_date(day) and not day.isdigit() and day != row.date
-        for day, row in zip(days, tried.rows, strict=True)
+def begin_with_days(tried: TriedReading, tables: Sequence[PdfTable]) -> bool:
+    """Whether every text begins with a day that is not the one of its row: a column of dates without a name.
+
+    One word that may be a day is doubted only where no column is called that of the booking: shops have numbers.
+    """
+    counts = (2,) if any(table.heading.has({vocab.DATE}) for table in tables) else (2, 1)
+    return bool(tried.rows) and all(
+        any(_begins_with_day(row, count) for count in counts) for row in tried.rows
     )
+
+
+def _begins_with_day(row: StatementRow, count: int) -> bool:
+    day = " ".join(row.description.split()[:count])
+    return is_date(day) and not day.isdigit() and day != row.date
