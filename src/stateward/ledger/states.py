@@ -48,24 +48,24 @@ def valid_next_states(state: str, *, machine: Machine = DOCUMENT_MACHINE) -> tup
     From `retrying` a document can really go only to the running state of the step that failed; `Ledger.next_states`
     knows which one that is.
     """
-    names = machine.allowed_from(_require_known(state, machine))
+    names = machine.allowed_from(_known_state(state, machine))
     return tuple(LedgerState(name) for name in names) if machine is DOCUMENT_MACHINE else names
 
 
 def is_terminal(state: str, *, machine: Machine = DOCUMENT_MACHINE) -> bool:
     """Whether no further work follows (a person may still reopen a failed document)."""
-    return machine.kind[_require_known(state, machine)] == "terminal"
+    return machine.kind[_known_state(state, machine)] == "terminal"
 
 
 def is_retryable(state: str, *, machine: Machine = DOCUMENT_MACHINE) -> bool:
     """Whether a retry can be asked for in this state."""
-    return (_require_known(state, machine), RETRY_REQUESTED) in machine.rules
+    return (_known_state(state, machine), RETRY_REQUESTED) in machine.rules
 
 
-def _require_known(state: str, machine: Machine) -> str:
-    if state not in machine.state:
+def _known_state(state: object, machine: Machine) -> str:
+    if not isinstance(state, str) or state not in machine.state:
         known = ", ".join(machine.state)
-        raise InvalidRequest(f"{machine.name} has no state {state!r}; it has: {known}")
+        raise InvalidRequest(f"{machine.name} has no state {state!r:.80}; it has: {known}")
     return str(state)
 
 
@@ -133,10 +133,7 @@ class TransitionTable:
 
     def require_known(self, state: object) -> str:
         """The name of a state that an import gave as text."""
-        if not isinstance(state, str) or state not in self.machine.state:
-            known = ", ".join(self.machine.state)
-            raise InvalidRequest(f"{self.name} has no state {state!r:.80}; it has: {known}")
-        return str(state)
+        return _known_state(state, self.machine)
 
     def check(self, doc_id: str, before: LedgerLine | None, new: str, actor: str | None) -> None:
         """Raises `InvalidTransition` unless the document may go to `new` now."""

@@ -165,13 +165,14 @@ class LedgerVerifier:
 
     def _report(
         self, file: str, sentence: str, *, byte: int | None = None, seq: int | None = None
-    ) -> None:
+    ) -> Damage:
+        finding = Damage(file=file, byte=byte, seq=seq, sentence=sentence)
         if len(self.findings) < FINDINGS_MAX:
-            self.findings.append(Damage(file=file, byte=byte, seq=seq, sentence=sentence))
+            self.findings.append(finding)
+        return finding
 
     def _report_bad_line(self, info: DeltaInfo, sentence: str, *, byte: int, seq: int) -> None:
-        self._report(info.file, sentence, byte=byte, seq=seq)
-        finding = Damage(file=info.file, byte=byte, seq=seq, sentence=sentence)
+        finding = self._report(info.file, sentence, byte=byte, seq=seq)
         self._add_bad_segment(BadSegment(info, byte, seq, finding))
 
     def _add_bad_segment(self, bad: BadSegment) -> None:

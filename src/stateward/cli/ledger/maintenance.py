@@ -108,8 +108,8 @@ def rollback(
         verb = "are" if execute else "would be"
         advice = "" if execute else "; add --yes to do it"
         context.say(
-            f"the {plural(target.documents, 'document')} of {target.file} (seq {target.last_seq:,}) {verb} in effect "
-            f"again; in the log alone: {plural(undone, 'later line')}{advice}"
+            f"the states of {target.file} ({plural(target.documents, 'document')}, seq {target.last_seq:,}) {verb} in "
+            f"effect again; in the log alone: {plural(undone, 'later line')}{advice}"
         )
 
 
