@@ -13,7 +13,9 @@ from stateward.pipelines.kit.documents import TextDocument
 
 CHARS_MAX = 30_000
 FIELD_WEIGHT = 0.5
-PROVIDER_WEIGHT = 2.5  # a name alone is no evidence: a city may be called as an insurer is
+# A name alone is evidence only in the letterhead: a city, or a street, may be called as an insurer is.
+PROVIDER_WEIGHT = 2.5
+HEAD_CHARS = 200
 SURE_RATIO = 2.0
 SURE_MIN = 5.0
 WORDS_MAX = 8  # of the evidence for one vertical
@@ -25,6 +27,7 @@ SIDES_CHARS, NAMES_CHARS = (
 )  # where they are named: in the beginning, one soon after the other
 GENERAL = "general"
 
+_STREET = re.compile(r"\s+(?:Straße|Strasse|Str\.|Platz|Allee|Weg|Ring|Road|Street)(?!\w)")
 _BETWEEN = re.compile(
     r"\b(?:between|among|zwischen|parties|parteien|vertragspartner)\b", re.IGNORECASE
 )
@@ -81,7 +84,13 @@ def weigh(document: TextDocument, rules: ContractRules) -> list[Evidence]:
     """What speaks for each vertical that has signs."""
     text = document.text[:CHARS_MAX]
     words = tokens(text)
-    named = {hit.what for hit in provider_index(rules).mentions(text, words)}
+    hits = [
+        hit
+        for hit in provider_index(rules).mentions(text, words)
+        if not _STREET.match(text, hit.end)
+    ]
+    named = {hit.what for hit in hits}
+    heading = {hit.what for hit in hits if hit.start < HEAD_CHARS}
     found: list[Evidence] = []
     for slug, vertical in rules.verticals.items():
         if not vertical.signs:
@@ -96,7 +105,8 @@ def weigh(document: TextDocument, rules: ContractRules) -> list[Evidence]:
         ]
         score = sum(1 + math.log2(count) for count in counts.values())
         score += FIELD_WEIGHT * _units(vertical, text)
-        score += PROVIDER_WEIGHT * len(own) if score else 0.0
+        is_named = score > 0 or any(name in heading for name in own)
+        score += PROVIDER_WEIGHT * len(own) if is_named else 0.0
         if vertical.extractor == GENERAL and (sides := _sides(text)):
             score += SIDES_WEIGHT
             own.append(sides)
