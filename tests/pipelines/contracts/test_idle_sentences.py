@@ -2,6 +2,7 @@
 
 import pytest
 
+from stateward.pipelines.contracts.rules import ACCEPTED_MIN
 from tests.pipelines.contracts.capped import ENERGY, INSURANCE, extracted, flags, value, written
 
 WITHDRAWAL = """Widerrufsbelehrung - Widerrufsrecht: Sie haben das Recht, binnen vierzehn Tagen ohne Angabe von Gründen
@@ -145,3 +146,36 @@ def test_a_form_that_usually_says_nothing_waits_if_one_of_its_words_alters_the_c
 ) -> None:
     for base, vertical in ((ENERGY, "energy"), (INSURANCE, "insurance")):
         assert flags(extracted(f"{written(base)}\n\n{sentence}", vertical)) != []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Vertragsdaten werden nach Ablauf der gesetzlichen Aufbewahrungsfrist von 10 Jahren gelöscht.",
+        "Sie haben das Recht auf Auskunft, Berichtigung, Löschung und Beschwerde bei einer Aufsichtsbehörde.",
+        "Ich ermächtige die E.ON, Zahlungen von meinem Konto mittels Lastschrift einzuziehen.",
+        "Die Schlichtungsstelle der Bundesnetzagentur erreichen Sie ohne Anwalt.",
+        "Readings are taken automatically from the smart meter every half hour.",
+        "Vorsätzlich herbeigeführte Schäden sind nicht versichert.",
+    ],
+)
+def test_a_sentence_with_two_words_of_a_subject_of_all_contracts_is_about_it(sentence: str) -> None:
+    assert flags(extracted(f"{written(ENERGY)}\n\n{sentence}", "energy")) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Die Daten wurden gelöscht.",
+        "Die Vertragsdaten wurden nach einer Berichtigung neu erfasst.",
+        "Der Zähler samt Ablesung gehört der Nachbarin.",
+        "Zähler und Netzbetreiber sind falsch angegeben.",
+        "Per Lastschrift ziehen wir mit dem neuen Mandat nur 55,00 EUR ein.",
+        "Netz und Zähler stehen ab dem 01.07.2026 einem anderen zu.",
+    ],
+)
+def test_what_happened_an_amount_a_day_and_what_is_of_others_count_all_the_same(
+    sentence: str,
+) -> None:
+    found = extracted(f"{written(ENERGY)}\n\n{sentence}", "energy")
+    assert flags(found) or any(each.confidence < ACCEPTED_MIN for each in found.found)

@@ -27,6 +27,7 @@ PAIRS_MIN = 2
 DENIAL_WORDS = 8  # in a sentence of so few words what is denied is what it is about
 HEADING_WORDS = 3
 SHORT_WORDS = 5  # a sentence of so few words says one thing, and no subject excuses it
+SUBJECT_WORDS = 2
 ACROSS_MIN = 3  # words of small letters in what is printed across a page
 LONG_LINE = 55  # characters: a line that is shorter ends a paragraph
 QUOTES = '"“„'
@@ -110,6 +111,15 @@ _FINE = re.compile(
     r"|\bwhen my contract ends\b|\bleft blank\b",
     re.IGNORECASE,
 )
+# What is a right tells nothing that happened.
+_RIGHT = re.compile(
+    r"\b(?:haben|hast|have)\b(?=[^.;]{0,30}\b(?:recht|anspruch|widerrufsrecht|right)\b)",
+    re.IGNORECASE,
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:gehör\w*|zugeordnet|stamm(?:t|en)|belong\w*|owned|nachbar\w*|neighbour\w*|mieter\w*|tenant\w*|anstelle|statt\w*|instead)\b",
+    re.IGNORECASE,
+)
 _AMOUNT = re.compile(r"\d[.,]\d\d\b")
 _SMALL_WORD = re.compile(r"(?<![\w.@/-])[a-zäöüß][\w'’-]*")
 _QUESTION = re.compile(  # it asks, and asserts nothing
@@ -146,6 +156,7 @@ class _Words(NamedTuple):
     open: re.Pattern[str]
     idle: re.Pattern[str]
     denying: re.Pattern[str]
+    subjects: tuple[re.Pattern[str], ...]
 
     def is_altered_form(self, text: str) -> bool:
         """Whether a form that says nothing is filled with a word that alters a contract: `details of your old plan`."""
@@ -177,6 +188,19 @@ class _Words(NamedTuple):
         )
         return is_none or (is_few and not self.telling.search(text))
 
+    def is_of_subject(self, text: str) -> bool:
+        """Whether a sentence is about a subject of all such documents, and says nothing that happened to this one.
+
+        One word of a subject may stand in any sentence (`the meter is the neighbour's`); two make it one about it.
+        """
+        said = _RIGHT.sub(" ", text)
+        if _ALTERING.search(_FINE.sub("", said)) or self.pointing.search(said):
+            return False
+        if _AMOUNT.search(said) or _DATED.search(said) or _OF_OTHERS.search(said):
+            return False
+        found = (each.findall(said) for each in self.subjects)
+        return any(len({word.casefold() for word in words}) >= SUBJECT_WORDS for words in found)
+
     def may_speak(self, text: str, strangeness: float) -> bool:
         """Whether an unusual sentence may say something of this contract.
 
@@ -185,7 +209,7 @@ class _Words(NamedTuple):
         text = _NUMBERS.sub(" #", _MONTH_OF_MAY.sub("#", text))
         if self.denying.search(text) and not _CONDITION.search(text):
             return True
-        if self.is_idle(text):
+        if self.is_idle(text) or self.is_of_subject(text):
             return False
         if self.pointing.search(text):
             return True
@@ -320,6 +344,8 @@ def ordinary_flags(
     names = _names(document, rules)
     values = list(_value_lines(document, found))
     about = _Matters.of(rules, found, known) if kind == "agreements" else None
+    if about is not None:
+        words = words._replace(subjects=())  # what an agreement is about may be any of them
     for text in _sentences(document, words, small_min=SMALL_MIN if about is not None else 0):
         is_lacking = about is not None and _is_lacking(text, words)
         if about is not None and not is_lacking and about.is_only_of_them(text):
@@ -526,6 +552,7 @@ def _load_known(rules: ContractRules) -> tuple[_Words, tuple[_Known, ...]]:
                 "|".join(f"(?:{each})" for each in rules.idle_forms) or "(?!)", re.IGNORECASE
             ),
             family(rules.denying_words) if rules.denying_words else _NOTHING,
+            tuple(family([words]) for words in rules.subjects),
         )
         _BY_VERSION[rules.version] = (words, known)
     return _BY_VERSION[rules.version]

@@ -296,6 +296,7 @@ class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         str
     ] = []  # in a sentence that says nothing of this contract, unless it points
     open_words: list[str] = []  # in a sentence about what may happen
+    subjects: list[str] = []  # each: words of which two make a sentence one about that subject
     denying_words: list[
         str
     ] = []  # by which a contract, or a value, is called wrong or not in force
@@ -324,6 +325,7 @@ class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
     thing_words: tuple[str, ...] = ()
     harmless_words: tuple[str, ...] = ()
     open_words: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
     denying_words: tuple[str, ...] = ()
     matter_words: tuple[str, ...] = ()
     neutral_words: tuple[str, ...] = ()
@@ -404,6 +406,7 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
         thing_words=tuple(word for file in caps.values() for word in file.thing_words),
         harmless_words=tuple(word for file in caps.values() for word in file.harmless_words),
         open_words=tuple(word for file in caps.values() for word in file.open_words),
+        subjects=tuple(words for file in caps.values() for words in file.subjects),
         denying_words=tuple(word for file in caps.values() for word in file.denying_words),
         matter_words=tuple(word for file in caps.values() for word in file.matter_words),
         neutral_words=tuple(word for file in caps.values() for word in file.neutral_words),
