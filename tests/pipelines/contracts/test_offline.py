@@ -1,5 +1,6 @@
 """The offline extractor on contracts that were written by hand, and on what is hard about them."""
 
+from datetime import date
 from pathlib import Path
 from textwrap import dedent
 
@@ -13,7 +14,7 @@ from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.offline.number_fields import months_later
 from stateward.pipelines.contracts.rules import default_rules, rules_of, shipped_texts
 from stateward.pipelines.contracts.validation import ValidationResult, validate_extraction
-from stateward.pipelines.contracts.values import day_of, same
+from stateward.pipelines.contracts.values import same
 from stateward.pipelines.kit.documents import TextDocument, TextLine, TextPage
 from stateward.pipelines.kit.reader import text_document
 
@@ -420,7 +421,7 @@ def test_an_odd_text_gives_nothing_and_does_not_stop(text: str) -> None:
     ],
 )
 def test_a_term_ends_the_day_before_it_would_begin_again(start: str, months: int, end: str) -> None:
-    assert months_later(day_of(start), months) == day_of(end)
+    assert months_later(date.fromisoformat(start), months) == date.fromisoformat(end)
 
 
 def test_a_premium_of_a_quarter_is_divided_once() -> None:

@@ -22,6 +22,7 @@ from stateward.pipelines.contracts.rules import (
     PeriodWithinRule,
     Vertical,
 )
+from stateward.pipelines.contracts.switching import day_of
 
 SCORE_MAX = 100
 SEVERAL = "party"  # the kind of field that holds more than one value
@@ -207,8 +208,9 @@ def _combination_problems(
     """Problems of several fields together."""
     checks: list[DateSequenceRule | PeriodWithinRule] = [*vertical.orders, *vertical.within]
     for check in checks:
-        if check.first in sound and check.second in sound:
-            days = (forms.day_of(sound[check.second]) - forms.day_of(sound[check.first])).days
+        first, second = (day_of(sound.get(name, "")) for name in (check.first, check.second))
+        if first is not None and second is not None:
+            days = (second - first).days
             said = _combination_sentence(check, days, sound, vertical)
             if said:
                 code = "OUT_OF_ORDER" if isinstance(check, DateSequenceRule) else "PERIOD_TOO_LONG"

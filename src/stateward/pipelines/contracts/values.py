@@ -1,16 +1,17 @@
 """The canonical form of a value that an extractor, a model, a person or a truth file gave.
 
-Dates are ISO (`2025-03-01`), amounts plain decimals in the whole currency (`89.90`; `32,45 ct/kWh` is `0.3245`),
+Dates are ISO (`2025-03-01`), and the end of a contract that says it has none is `open-ended`. Amounts are plain
+decimals in the whole currency (`89.90`; `32,45 ct/kWh` is `0.3245`),
 periods are counted in the unit that is printed (`4 weeks`), volumes are `20 GB` or `unlimited`, providers have their
 canonical name where the rules know them, and texts stay as printed, with single blanks.
 """
 
 import re
-from datetime import date
 
 from stateward.pipelines.contracts import candidates
 from stateward.pipelines.contracts.providers import brand, provider_index, without_legal_form
-from stateward.pipelines.contracts.rules import ContractRules, FieldRule
+from stateward.pipelines.contracts.rules import ContractRules, FieldRule, all_labels
+from stateward.pipelines.contracts.switching import day_of
 from stateward.pipelines.contracts.words import Phrases, skeleton
 
 TEXT_CHARS_MAX = 300
@@ -34,10 +35,11 @@ def canonical(field: FieldRule, text: str, rules: ContractRules) -> str | None:
         case "money":
             return _money(field, text)
         case "date":
-            return next(
+            found = next(
                 (candidate.value for candidate in candidates.dates(candidates.repair_digits(text))),
                 None,
             )
+            return found or _phrase(field, text)
         case "duration":
             found = next(
                 (
@@ -65,8 +67,8 @@ def number(field: FieldRule, value: str) -> float | None:
         case "money" | "percent":
             return float(value)
         case "date":
-            day = date.fromisoformat(value)
-            return day.year + (day.timetuple().tm_yday - 1) / 366
+            day = day_of(value)
+            return None if day is None else day.year + (day.timetuple().tm_yday - 1) / 366
         case "duration":
             return next((candidate.number for candidate in candidates.durations(value)), None)
         case "quantity":
@@ -98,11 +100,6 @@ def same(field: FieldRule, first: str, second: str, rules: ContractRules) -> boo
             return abs(left - right) <= NEAR * (0.01 if field.per == "kWh" else 1)
 
 
-def day_of(value: str) -> date:
-    """A canonical date."""
-    return date.fromisoformat(value)
-
-
 def _money(field: FieldRule, text: str) -> str | None:
     decimal = _decimal(text)
     repaired = candidates.repair_digits(text)
@@ -115,7 +112,11 @@ def _money(field: FieldRule, text: str) -> str | None:
 
 
 def _phrase(field: FieldRule, text: str) -> str | None:
-    pairs = ((phrase, value) for value, phrases in field.phrases.items() for phrase in phrases)
+    pairs = (
+        (phrase, value)
+        for value, phrases in field.phrases.items()
+        for phrase in (value, *all_labels({"": phrases}))
+    )
     return Phrases(pairs).whole(text)
 
 

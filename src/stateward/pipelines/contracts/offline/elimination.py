@@ -8,7 +8,7 @@ those that do not is possible. Nothing here changes a value: what is left over c
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
@@ -34,6 +34,7 @@ from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, Co
 from stateward.pipelines.contracts.offline.reckoned import said_otherwise, words_beside
 from stateward.pipelines.contracts.offline.statements import is_all_label, statement
 from stateward.pipelines.contracts.rules import FieldRule, Vertical, all_labels
+from stateward.pipelines.contracts.switching import day_of
 from stateward.pipelines.contracts.words import skeleton
 
 UNREAD_CAP, RIVAL_CAP = 78, 76
@@ -315,8 +316,10 @@ def _lasting(vertical: Vertical, choices: Mapping[str, FieldChoice]) -> Iterator
         first, second = choices.get(order.first), choices.get(order.second)
         if first is None or second is None:
             continue
-        start = date.fromisoformat(first.best.value)
-        end = date.fromisoformat(second.best.value) + timedelta(days=1)
+        start, end = day_of(first.best.value), day_of(second.best.value)
+        if start is None or end is None:
+            continue
+        end += timedelta(days=1)
         if start.day == end.day:
             yield 12 * (end.year - start.year) + end.month - start.month
 

@@ -17,6 +17,7 @@ from stateward.pipelines.contracts.offline.choice import FieldChoice, choose
 from stateward.pipelines.contracts.offline.elimination import doubts
 from stateward.pipelines.contracts.offline.labels import phrases_of, rivals_of
 from stateward.pipelines.contracts.offline.number_fields import BY_UNIT
+from stateward.pipelines.contracts.offline.open_ended import open_ends
 from stateward.pipelines.contracts.offline.page_analysis import (
     ContractReading,
     Finders,
@@ -57,6 +58,7 @@ class OfflineExtractor:
             for each in number_fields.terms(reading, order, linked)
         ]
         choices = choose(vertical, reading, found, terms)
+        choices |= dict(open_ends(vertical, reading, choices, terms))
         for name, doubt in doubts(vertical, reading, linked, choices).items():
             if _is_no_volume(vertical.field(name), choices[name]):
                 del choices[

@@ -207,7 +207,8 @@ def candidates(
                 made = _candidate(rule, each, reading, mode, period)
                 if made and made.score >= SCORE_MIN:
                     found.append(made)
-        found.extend(_in_words(rule, reading))
+        if rule.kind != "date":  # an end that is not there is no date: see `open_ended`
+            found.extend(said_in_words(rule, reading))
     for order in vertical.orders:
         pairs = _two_dates(order, linked, reading)
         taken = {(each.page, each.start): each.field for each in pairs}
@@ -632,7 +633,7 @@ def is_special_case(text: str, start: int, end: int) -> bool:
     return False
 
 
-def _in_words(rule: FieldRule, reading: ContractReading) -> list[FieldCandidate]:
+def said_in_words(rule: FieldRule, reading: ContractReading) -> list[FieldCandidate]:
     """Values stated without a number: `monatlich kündbar`, `ohne Selbstbeteiligung`, `Selbstbehalt: keiner`."""
     found: list[FieldCandidate] = []
     for at, page in enumerate(reading.pages):
