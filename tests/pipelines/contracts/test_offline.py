@@ -270,7 +270,7 @@ def test_a_head_of_something_else_above_a_price_keeps_it_back(rows: str) -> None
 def test_the_name_of_a_provider_alone_says_nothing_of_the_vertical() -> None:
     text = "Beratungsvertrag\nBeraterin\tSäntis AG, Seestrasse 88, 8008 Zürich\n1. Das Honorar beträgt CHF 185.00.\n"
 
-    assert detect(text_document(text), RULES) == ("", False)
+    assert detect(text_document(text), RULES) == ("general", False)
 
 
 def test_two_providers_that_are_equally_likely_are_not_sure() -> None:

@@ -14,6 +14,7 @@ from stateward.pipelines.kit.reader import text_document
         ("Vodafone GmbH, Ratingen\n\nDeine Vertragsunterlagen\n\nRouter: eigenes Gerät", "telco"),
         ("Dienstleistungsvertrag\n\nClara GmbH, Nürnberger Straße 4\n\nAuftragnehmer\n\nVersicherung", "general"),
         ("Services Agreement\n\nThe provider cleans the offices.", "general"),
+        ("Nürnberger, 3. März 2025\n\nGuten Tag", ""),
         ("Wochenmarkt in Musterstadt\n\nNürnberger Straße 4", ""),
     ],
 )  # fmt: skip

@@ -27,7 +27,9 @@ SIDES_CHARS, NAMES_CHARS = (
 )  # where they are named: in the beginning, one soon after the other
 GENERAL = "general"
 
-_STREET = re.compile(r"\s+(?:Straße|Strasse|Str\.|Platz|Allee|Weg|Ring|Road|Street)(?!\w)")
+_STREET = re.compile(  # or the place of a letter, before its date
+    r"\s+(?:Straße|Strasse|Str\.|Platz|Allee|Weg|Ring|Road|Street)(?!\w)|,\s+(?:den\s+)?\d{1,2}\."
+)
 _BETWEEN = re.compile(
     r"\b(?:between|among|zwischen|parties|parteien|vertragspartner)\b", re.IGNORECASE
 )
@@ -90,7 +92,7 @@ def weigh(document: TextDocument, rules: ContractRules) -> list[Evidence]:
         if not _STREET.match(text, hit.end)
     ]
     named = {hit.what for hit in hits}
-    heading = {hit.what for hit in hits if hit.start < HEAD_CHARS}
+    heading = {hit.what for hit in hits if _is_letterhead(text, hit.start)}
     found: list[Evidence] = []
     for slug, vertical in rules.verticals.items():
         if not vertical.signs:
@@ -113,6 +115,11 @@ def weigh(document: TextDocument, rules: ContractRules) -> list[Evidence]:
         common = sorted(counts, key=lambda word: (-counts[word], word))
         found.append(Evidence(slug, round(score, 2), (*own, *common)[:WORDS_MAX]))
     return found
+
+
+def _is_letterhead(text: str, start: int) -> bool:
+    """Whether a line of the first few begins there."""
+    return start < HEAD_CHARS and not text[:start].rpartition("\n")[2].strip()
 
 
 def _sides(text: str) -> str:
