@@ -11,7 +11,7 @@ import pytest
 
 from lab.postgres import find_programs
 from stateward.app import App
-from stateward.app.backup import file_digest
+from stateward.app.backup import Backup, file_digest
 from stateward.app.backup_places import FolderPlace
 from stateward.app.backup_schedule import due_in_s, make_scheduled
 from stateward.app.doctor import Check, checks
@@ -91,6 +91,21 @@ def test_a_set_that_holds_more_than_the_newest_one_is_not_removed(
 
     assert [each.name for each in FolderPlace(folder).sets()] == [most.name, newest.name]
     assert check_set(folder / "sets" / most.name, own) == []
+
+
+def test_a_set_is_the_newest_one_also_by_a_clock_that_was_set_back(
+    own: Settings, tmp_path: Path
+) -> None:
+    place = FolderPlace(tmp_path / "kept")
+    with App(own) as app:
+        submitted(app, 1)
+        first = backed_up(app, tmp_path / "kept")
+        hour_ago = app.clock() - 3600 * SECOND
+        made = Backup(own, place, database=app.database, config=None, clock=lambda: hour_ago).make()
+
+    assert place.remove_old(keep=1) == [first.name]
+    assert [each.name for each in place.sets()] == [made.name]
+    assert made.taken_at < first.taken_at
 
 
 @pytest.mark.parametrize("name", ["documents.txt", "database.txt"])

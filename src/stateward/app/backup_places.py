@@ -16,8 +16,9 @@ import os
 import shutil
 import tempfile
 import time
+from calendar import timegm
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from hashlib import sha256
 from heapq import merge
@@ -452,11 +453,12 @@ def _refuse_damaged(made: BackupSet, content_of: Callable[[str, str], bytes | No
 
 
 def free_name(now: Micros, taken: Iterable[str]) -> str:
-    """The time as a name that sorts; a second set of the same second gets the next second."""
-    names, second = set(taken), now // SECOND
-    while (name := time.strftime(NAME_FORMAT, time.gmtime(second))) in names:
-        second += 1
-    return name
+    """The time as a name that sorts behind all others: the oldest are removed, and a clock may have been set back."""
+    second = now // SECOND
+    for each in taken:
+        with suppress(ValueError):  # another file
+            second = max(second, timegm(time.strptime(each, NAME_FORMAT)) + 1)
+    return time.strftime(NAME_FORMAT, time.gmtime(second))
 
 
 def write_listing(path: Path, digests: Iterable[str]) -> tuple[int, str]:
