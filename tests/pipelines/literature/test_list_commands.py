@@ -79,6 +79,32 @@ def test_papers_and_sets_of_pubmed_are_added_as_they_are(tmp_path: Path) -> None
     assert "3 of 3 papers ended" in status.stdout
 
 
+def test_a_folder_holds_papers_lists_and_folders(tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    (papers / "more").mkdir(parents=True)
+    (papers / "a.xml").write_text(PMC)
+    (papers / ".hidden").write_bytes(b"\x00")
+    (papers / "more" / "library.txt").write_text(BIBTEX)
+    (papers / "more" / "again").symlink_to(papers)
+
+    result = run(tmp_path / "data", "add", str(papers), "--json")
+
+    assert json.loads(result.stdout)["counts"] == {"added": 3, "refused": 1}
+
+
+def test_a_list_that_is_submitted_as_a_paper_says_how_it_is_added(tmp_path: Path) -> None:
+    path = tmp_path / "library.txt"
+    path.write_text(BIBTEX)
+
+    with App.embedded(tmp_path / "data") as app:
+        assert app.plugins.candidates(path)[0].machine == "literature"
+        record = app.submit(path, machine="literature").record
+        app.run_until_idle()
+        ended = app.record(record.id)
+
+    assert (ended.status, ended.error_code) == ("failed", "SEVERAL_PAPERS")
+
+
 def test_of_a_set_that_is_cut_off_what_is_whole_is_added_and_the_rest_is_told(
     tmp_path: Path,
 ) -> None:

@@ -67,10 +67,10 @@ def literature() -> None:
 def add(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> Exit:
     """Make a record for every paper that is named.
 
-    FILE is a paper (JATS, PubMed XML, PDF, HTML, text), a folder of papers, or a list: RIS, .nbib, BibTeX, CSV, or
-    one identifier a line. ID is a PMID, PMCID, DOI, arXiv or NCT number, or an address. Papers that are known by any of
-    their identifiers, and those that the settings do not want (literature.lists), are skipped with the reason. It ends
-    with 1 if an entry names no paper; all others are added.
+    FILE is a paper (JATS, PubMed XML, PDF, HTML, text), a list (RIS, .nbib, BibTeX, CSV, exports of PubMed, EndNote and
+    Web of Science, or identifiers on lines), or a folder of both. ID is a PMID, PMCID, DOI, arXiv or NCT
+    number, or an address. Papers that are known by any of their identifiers, and those that the settings do not want
+    (literature.lists), are skipped with the reason. It ends with 1 if an entry names no paper; all others are added.
     """
     with _service(context) as service:
         added = [each for word in what for each in _add_word(context, service, word, reason)]
@@ -87,8 +87,9 @@ def _add_word(
     papers: Iterable[ListedPaper]
     if path.is_dir():
         for each in sorted(path.iterdir()):
-            if each.is_file():
-                yield from _submit_file(context, service, each, reason)
+            is_link = each.is_symlink() and each.is_dir()  # it may lead round in circles
+            if not each.name.startswith(".") and not is_link:
+                yield from _add_word(context, service, str(each), reason)
         return
     if path.is_file():
         with path.open("rb") as file:

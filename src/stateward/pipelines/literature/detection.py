@@ -8,6 +8,7 @@ from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.failures import EMPTY_DOCUMENT, UNSUPPORTED_FORMAT
 from stateward.pipelines.kit.files import ZIP, foreign_file, is_empty, is_pdf
 from stateward.pipelines.kit.pdf.peek import peeked_texts
+from stateward.pipelines.literature.tagged import has_list_form
 
 FILE = "paper_file"
 CONFIDENCES = {
@@ -15,6 +16,7 @@ CONFIDENCES = {
     "pubmed": 95,
     "trial": 90,
     "arxiv": 90,
+    "list": 90,
     "html": 40,
     "pdf": 15,
     "text": 10,
@@ -73,7 +75,7 @@ def format_of(head: bytes) -> str:
         return "trial"
     if text.startswith("<"):
         return _xml_format(text)
-    return "text"
+    return "list" if has_list_form(text) else "text"
 
 
 def _xml_format(text: str) -> str:

@@ -11,15 +11,21 @@ from urllib.parse import unquote
 SCHEMES = ("pmcid", "pmid", "doi", "arxiv", "nct")
 """In the order in which one is preferred to name a paper: the first leads to the fullest text."""
 
-DOI = re.compile(r"10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s\"<>{}|\\^`]+", re.IGNORECASE)
+# Publishers of the nineties put a part in angle brackets: 10.1175/1520-0469(1963)020<0130:DNF>2.0.CO;2.
+DOI = re.compile(
+    r"10\.[0-9]{4,9}(?:\.[0-9]+)*/"
+    r"(?:[^\s\"<>{}|\\^`]|<[^\s\"<>/]{1,40}:[^\s\"<>/]{1,40}>(?=[0-9]))+",
+    re.IGNORECASE,
+)
+ARXIV_DOI = "10.48550/arxiv."
 PMCID = re.compile(r"PMC[0-9]{1,9}", re.IGNORECASE)
 NCT = re.compile(r"NCT[0-9]{8}", re.IGNORECASE)
 ARXIV = re.compile(r"(?:[0-9]{4}\.[0-9]{4,5}|[a-z][a-z-]*(?:\.[A-Z]{2})?/[0-9]{7})(?:v[0-9]+)?")
 _DIGITS = re.compile(r"[0-9]{1,9}")
 # What people write before an identifier: a name with a colon, or the address of the site that shows it.
 _PREFIX = re.compile(
-    r"^\s*(?:(?P<name>doi|pmid|pmcid|pmc|arxiv|nct)\s*:\s*"
-    r"|https?://(?:dx\.)?doi\.org/|https?://(?:www\.)?arxiv\.org/(?P<arxiv>abs|pdf)/"
+    r"^\s*(?:(?P<name>doi|pmid|pmcid|pmc|arxiv|nct)\s*:\s*|doi\s+(?=10\.)"
+    r"|(?:https?://)?(?:dx\.)?doi\.org/|https?://(?:www\.)?arxiv\.org/(?P<arxiv>abs|pdf)/"
     r"|https?://(?:pubmed\.ncbi\.nlm\.nih\.gov|(?:www\.)?ncbi\.nlm\.nih\.gov/pubmed)/(?P<pubmed>)"
     r"|https?://(?:www\.)?europepmc\.org/(?:article|abstract)/(?:MED|PMC)/"
     r"|https?://(?:www\.ncbi\.nlm\.nih\.gov/pmc|pmc\.ncbi\.nlm\.nih\.gov)/articles/(?P<pmc>)"
@@ -77,8 +83,16 @@ def identify(text: str) -> tuple[str, str] | None:
         is_whole = scheme != "doi" or DOI.match(rest) is not None
         is_pmc = scheme != "pmcid" or named or rest[:3].upper() == "PMC"
         if is_whole and is_pmc and (found := normal_id(scheme, rest)):
-            return scheme, found
+            return asked_by(scheme, found)
     return None
+
+
+def asked_by(scheme: str, value: str) -> tuple[str, str]:
+    """What a paper is asked for by: the DOI that arXiv gives a preprint is its arXiv id, which others do not know."""
+    if scheme == "doi" and value.lower().startswith(ARXIV_DOI):
+        number = normal_id("arxiv", value[len(ARXIV_DOI) :])
+        return ("arxiv", number) if number else (scheme, value)
+    return scheme, value
 
 
 def strongest(ids: Mapping[str, str]) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Lists of papers: identifiers on lines, RIS, PubMed's `.nbib`, BibTeX, CSV, and sets of PubMed XML.
+"""Lists of papers: identifiers on lines, CSV, BibTeX, and the tagged forms of reference managers and databases.
 
 Each entry says what is known of it. Nothing is dropped: a line that names no paper is an entry without one, with its
 number and what is wrong with it.
@@ -7,58 +7,59 @@ number and what is wrong with it.
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from stateward.pipelines.kit.encoding import find_encoding
+from stateward.pipelines.literature.bibtex import bibtex_entries, is_bibtex
 from stateward.pipelines.literature.identifiers import (
     SCHEMES,
+    asked_by,
     identify,
     match_key,
     normal_id,
     strongest,
 )
 from stateward.pipelines.literature.paper import squeeze
+from stateward.pipelines.literature.tagged import (
+    WEB_OF_SCIENCE,
+    Pairs,
+    cited_entries,
+    form_of,
+    has_list_form,
+    is_cited_text,
+    tagged_entries,
+)
 from stateward.schemas import Request
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 LIST_BYTES_MAX = 256 * 1024 * 1024
 LINE_CHARS_SHOWN = 80
-NESTED_MAX = 50  # braces in each other in a value; with more, one of them is never closed
-UNCLOSED_CHARS_MAX = 1000  # of a value whose brace is never closed
 # What columns and fields of lists are called, in small letters without signs.
 _NAMES = {
     "doi": "doi", "pmid": "pmid", "pubmedid": "pmid", "pmcid": "pmcid", "pmc": "pmcid", "arxiv": "arxiv",
     "arxivid": "arxiv", "nct": "nct", "nctid": "nct", "nctnumber": "nct", "id": "id", "identifier": "id", "url": "url",
     "link": "url", "title": "title", "articletitle": "title", "year": "year", "publicationyear": "year",
-    "date": "year", "type": "type", "publicationtype": "type", "language": "language", "lang": "language",
+    "date": "year", "type": "type", "publicationtype": "type", "itemtype": "type", "documenttype": "type",
+    "language": "language", "lang": "language", "langid": "language", "languageoforiginaldocument": "language",
+    "note": "note", "extra": "note", "howpublished": "url",
 }  # fmt: skip
-_RIS = re.compile(r"^([A-Z][A-Z0-9])  - ?(.*)$")
-_RIS_FIELDS = {
-    "DO": "doi", "TI": "title", "T1": "title", "PY": "year", "Y1": "year", "DA": "year", "LA": "language",
-    "TY": "type", "UR": "url", "L2": "url", "AN": "accession", "DB": "database", "DP": "database",
-    "C2": "id", "ID": "id",
-}  # fmt: skip
-# Some programs leave out the type with which an entry begins.
-_IS_RIS = re.compile(r"^(?:TY|ER)  -", re.MULTILINE)
-# As PubMed saves citations (`.nbib`): a long value goes on in lines that begin with blanks.
-_MEDLINE = re.compile(r"^([A-Z]{2,4}) *- (.*(?:\n {6}.*)*)$", re.MULTILINE)
-_IS_MEDLINE = re.compile(r"^PMID- *[0-9]+\s*$", re.MULTILINE)
-_MEDLINE_FIELDS = {
-    "PMID": "pmid", "PMC": "pmcid", "LID": "doi", "AID": "doi", "SI": "nct", "TI": "title", "DP": "year",
-    "LA": "language", "PT": "type",
-}  # fmt: skip
-# EndNote writes entries without a key.
-_ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*(?:[^,\s]{0,300}\s*,|(?=[A-Za-z][\w-]*\s*=))")
-_BIBTEX_ENTRY = re.compile(r"^\s*@\s*[A-Za-z]+\s*[{(]", re.MULTILINE)
-_FIELD = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*")
 _YEAR = re.compile(r"\b(1[5-9]|20|21)[0-9]{2}\b")
-_BRACES = re.compile(r"[{}]")
-_ESCAPED = re.compile(r"\\([_%&#$~])")  # as BibTeX writes signs that mean something to TeX
-_JOINED = re.compile(r"\s*#\s*")
-_BETWEEN = re.compile(r"\s*,|(?=\s*[A-Za-z][\w-]*\s*=)")  # a forgotten comma loses no field
-_OF_PUBMED = re.compile(r"pubmed|medline|\bnlm\b", re.IGNORECASE)
+# What reference managers write before what a person noted: "PMID: 31452104 PMCID: PMC77".
+_NOTED = re.compile(
+    r"\s*(pmid|pmcid|doi|arxiv)\s*:\s*(\S+?)(?:\s*\[[\w.-]*\])?[;,.]?(?:\s|$)", re.IGNORECASE
+)
+# Between several identifiers on one line; a DOI may hold any of these signs, so that an identifier has to follow.
+_APART = re.compile(
+    r"[,;|]?\s+|[,;|](?=10\.[0-9]{4,9}/|PMC[0-9]|NCT[0-9]|https?://)", re.IGNORECASE
+)
+_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
+_NUMBERS = re.compile(r"[0-9]+(?:[\s,;|]+[0-9]+)+")
 
 
 class ListedPaper(Request, frozen=True, kw_only=True):
@@ -126,21 +127,50 @@ def read_list(path: Path) -> Iterator[ListedPaper]:
 
 def entries_of(text: str) -> Iterator[ListedPaper]:
     """The entries of the text of a list."""
-    if _IS_RIS.search(text):
-        return _ris(text)
-    if _IS_MEDLINE.search(text):
-        return _medline(text)
-    if _BIBTEX_ENTRY.search(text):
-        return _bibtex(text)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    form = form_of(text)
+    if form is not None:
+        return _entries(tagged_entries(text, form))
+    if is_bibtex(text):
+        return _entries(
+            (line, [(_column(name), value) for name, value in pairs])
+            for line, pairs in bibtex_entries(text)
+        )
+    if is_cited_text(text):
+        return _entries(cited_entries(text))
     table = _table(text)
     return _lines(text) if table is None else table
+
+
+def _entries(found: Iterable[tuple[int, Pairs]]) -> Iterator[ListedPaper]:
+    return (_entry(line, pairs) for line, pairs in found)
 
 
 def _lines(text: str) -> Iterator[ListedPaper]:
     for number, line in enumerate(text.splitlines(), start=1):
         word = line.split("#")[0].strip() if not line.strip().startswith("http") else line.strip()
         if word:
-            yield entry_of(word, line=number)
+            yield from _line(word, number)
+
+
+def _line(word: str, number: int) -> Iterator[ListedPaper]:
+    """Several identifiers on a line are as many entries; one among other words is one."""
+    if _NUMBERS.fullmatch(word):
+        yield from (entry_of(each, line=number) for each in re.findall(r"[0-9]+", word))
+        return
+    entries = [entry_of(each, line=number) for each in _APART.split(word) if each]
+    named = [each for each in entries if each.name and not each.text.isdecimal()]
+    if len(entries) == len(named):
+        yield from named
+    elif len(named) > 1:
+        shown = word[:LINE_CHARS_SHOWN]
+        yield ListedPaper(
+            line=number,
+            text=shown,
+            fault=f"{shown!r} names several papers among other words; write one a line",
+        )
+    else:
+        yield entry_of(word, line=number)
 
 
 def entry_of(word: str, *, line: int = 0) -> ListedPaper:
@@ -160,124 +190,52 @@ def entry_of(word: str, *, line: int = 0) -> ListedPaper:
 
 def _table(text: str) -> Iterator[ListedPaper] | None:
     """Rows of a CSV with a heading that names a column of identifiers; None if it is none."""
+    said, skipped = _SEPARATOR.match(text), 0
+    if said is not None:  # as spreadsheets are told which sign separates cells
+        text, skipped = text[said.end() :], 1
     heading = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=heading.count)
-    names = [_column(each) for each in next(csv.reader([heading], delimiter=delimiter), [])]
-    if not set(names) & {*SCHEMES, "id", "url"} or (len(names) < 2 and identify(heading)):
+    delimiter = said[1] if said is not None else max(",;\t", key=heading.count)
+    columns = next(csv.reader([heading], delimiter=delimiter), [])
+    is_tagged = heading.startswith(
+        "PT\tAU\t"
+    )  # Web of Science, whose cells have no quotation marks of their own
+    names = [
+        WEB_OF_SCIENCE.fields.get(each, "") if is_tagged else _column(each) for each in columns
+    ]
+    if not set(names) & {*SCHEMES, "id", "url"} or any(map(identify, columns)):
         return None
-    return _rows(text, names, delimiter)
+    file = io.StringIO(text, newline="")
+    reader = csv.reader(
+        file, delimiter=delimiter, quoting=csv.QUOTE_NONE if is_tagged else csv.QUOTE_MINIMAL
+    )
+    return _rows(reader, names, skipped, is_uneven=not is_tagged and text.count('"') % 2 == 1)
 
 
 def _column(name: str) -> str:
     return _NAMES.get(re.sub(r"[^a-z]", "", name.lower()), "")
 
 
-def _rows(text: str, names: list[str], delimiter: str) -> Iterator[ListedPaper]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+def _rows(
+    reader: "Reader", names: list[str], skipped: int, *, is_uneven: bool
+) -> Iterator[ListedPaper]:
     next(reader, None)
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            pairs = [(name, cell) for name, cell in zip(names, row, strict=False) if name]
-            # Beside other columns a number may be that of the row.
-            yield _entry(reader.line_num, pairs, is_number_pmid=len(names) == 1)
+    begun = ended = reader.line_num
+    try:
+        for row in reader:
+            begun, ended = ended, reader.line_num
+            if any(cell.strip() for cell in row):
+                pairs = [(name, cell) for name, cell in zip(names, row, strict=False) if name]
+                # Beside other columns a number may be that of the row.
+                yield _entry(ended + skipped, pairs, is_number_pmid=len(names) == 1)
+    except csv.Error as error:
+        yield _lost_rows(reader.line_num + skipped, str(error))
+        return
+    if is_uneven and ended - begun > 1:
+        yield _lost_rows(begun + 1 + skipped, "a quotation mark is never closed")
 
 
-def _ris(text: str) -> Iterator[ListedPaper]:
-    pairs: list[tuple[str, str]] = []
-    start = 1
-    for number, line in enumerate(text.splitlines(), start=1):
-        found = _RIS.match(line)
-        if found is None:
-            continue
-        if found[1] == "TY":
-            if pairs:  # the entry before has no end
-                yield _ris_entry(start, pairs)
-            pairs = []
-        start = start if pairs else number
-        if found[1] in _RIS_FIELDS:
-            pairs.append((_RIS_FIELDS[found[1]], found[2].strip()))
-        if found[1] == "ER":
-            yield _ris_entry(start, pairs)
-            pairs = []
-    if pairs:
-        yield _ris_entry(start, pairs)
-
-
-def _ris_entry(line: int, pairs: Sequence[tuple[str, str]]) -> ListedPaper:
-    """The accession number is that of a database: a PMID where PubMed is named."""
-    is_of_pubmed = any(name == "database" and _OF_PUBMED.search(value) for name, value in pairs)
-    accession = "pmid" if is_of_pubmed else "id"
-    return _entry(
-        line, [(accession if name == "accession" else name, value) for name, value in pairs]
-    )
-
-
-def _medline(text: str) -> Iterator[ListedPaper]:
-    starts = [found.start() for found in _IS_MEDLINE.finditer(text)]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        found = [(name, value.strip()) for name, value in _MEDLINE.findall(text[start:end])]
-        pairs = [
-            (_MEDLINE_FIELDS[name], value.removeprefix("ClinicalTrials.gov/"))
-            for name, value in found
-            # Other numbers of publishers stand under the same names as the DOI.
-            if name in _MEDLINE_FIELDS and (name not in ("LID", "AID") or value.endswith("[doi]"))
-        ]
-        yield _entry(text.count("\n", 0, start) + 1, pairs)
-
-
-def _bibtex(text: str) -> Iterator[ListedPaper]:
-    at = 0
-    while (found := _ENTRY.search(text, at)) is not None:
-        kind, at = found[1].lower(), found.end()
-        if kind in ("string", "comment", "preamble"):
-            continue
-        line = text.count("\n", 0, found.start()) + 1
-        fields, end = _bibtex_fields(text, at)
-        at = (
-            at if end >= len(text) else end
-        )  # a brace that is never closed must not hide what follows
-        pairs = [("type", kind), *((_column(name), value) for name, value in fields.items())]
-        if (
-            fields.get("eprint")
-            and "arxiv" in fields.get("archiveprefix", fields.get("eprinttype", "arxiv")).lower()
-        ):
-            pairs.append(("arxiv", fields["eprint"]))
-        yield _entry(line, pairs)
-
-
-def _bibtex_fields(text: str, at: int) -> tuple[dict[str, str], int]:
-    """The fields of an entry, and where they end: braces may hold braces, and a value may be a bare word."""
-    fields: dict[str, str] = {}
-    while (found := _FIELD.match(text, at)) is not None:
-        value, at = _bibtex_value(text, found.end())
-        while (joined := _JOINED.match(text, at)) is not None:
-            more, at = _bibtex_value(text, joined.end())
-            value += more
-        fields[found[1].lower()] = squeeze(_BRACES.sub("", _ESCAPED.sub(r"\1", value)))
-        between = _BETWEEN.match(text, at)
-        if between is None:
-            break
-        at = between.end()
-    return fields, at
-
-
-def _bibtex_value(text: str, at: int) -> tuple[str, int]:
-    opening = text[at : at + 1]
-    if opening == "{":
-        depth = 0
-        for brace in _BRACES.finditer(text, at):
-            depth += 1 if brace[0] == "{" else -1
-            if depth == 0:
-                return text[at + 1 : brace.start()], brace.end()
-            if depth > NESTED_MAX:
-                break
-        return text[at + 1 : at + 1 + UNCLOSED_CHARS_MAX].partition("\n")[0], len(text)
-    if opening == '"':
-        end = text.find('"', at + 1)
-        end = len(text) if end < 0 else end
-        return text[at + 1 : end], end + 1
-    found = re.compile(r"[^,}#\n]*").match(text, at)
-    return (found[0], found.end()) if found else ("", at)
+def _lost_rows(line: int, why: str) -> ListedPaper:
+    return ListedPaper(line=line, fault=f"the rows from line {line} on cannot be told apart: {why}")
 
 
 def _entry(
@@ -293,7 +251,9 @@ def _entry(
             number = number or value
             continue
         if name in SCHEMES and (found := normal_id(name, _bare(name, value))):
-            ids.setdefault(name, found)
+            ids.setdefault(*asked_by(name, found))
+        elif name == "note":
+            ids = _note_ids(value) | ids
         elif name in ("id", "url") and (known := identify(value)) is not None:
             ids.setdefault(*known)
         elif name and value and (name != "year" or _YEAR.search(value)):  # a date may be a month
@@ -318,24 +278,53 @@ def _entry(
     )
 
 
+def _note_ids(text: str) -> dict[str, str]:
+    """The identifiers with which a note begins: further on it may speak of other papers."""
+    found: dict[str, str] = {}
+    at = 0
+    while (each := _NOTED.match(text, at)) is not None:
+        scheme, at = each[1].lower(), each.end()
+        if value := normal_id(scheme, each[2]):
+            found.setdefault(*asked_by(scheme, value))
+    return found
+
+
 def _bare(scheme: str, value: str) -> str:
     found = identify(value)
     return found[1] if found is not None and found[0] == scheme else value
 
 
 def is_list(head: bytes, name: str) -> bool:
-    """Whether a file is a list of papers and not a paper: by its ending, or because its lines are identifiers."""
-    if name.lower().endswith((".ris", ".nbib", ".bib", ".csv", ".tsv", ".ids")):
+    """Whether a file is a list of papers and not a paper: by its ending, its form, or because its lines are ids."""
+    if name.lower().endswith((".ris", ".nbib", ".bib", ".csv", ".tsv", ".ids", ".enw", ".ciw")):
         return True
-    text = head.decode("utf-8", "replace").lstrip("\ufeff")
+    text = _head_text(head)
     if text.lstrip().startswith("<") or b"%PDF-" in head[:1024]:
         return False
-    if _IS_RIS.search(text) or _IS_MEDLINE.search(text) or _BIBTEX_ENTRY.search(text):
+    if has_list_form(text) or _is_table(text):
         return True
     lines = [line.split("#")[0].strip() for line in text.splitlines()[:20]]
     words = [line for line in lines if line]
     named = sum(entry_of(word).fault == "" for word in words)
     return bool(words) and named * 2 >= len(words)
+
+
+def _is_table(text: str) -> bool:
+    """Whether the first line is a heading of several columns, one of them of identifiers."""
+    heading = text.lstrip().split("\n", 1)[0].rstrip()
+    names = [_column(each) for each in re.split(r"[,;\t]", heading)]
+    is_named = bool(set(names) & {*SCHEMES}) and sum(map(bool, names)) > 1
+    return (is_named and not identify(heading)) or heading.startswith("PT\tAU\t")
+
+
+def _head_text(head: bytes) -> str:
+    is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    text = (
+        head[: len(head) & ~1].decode("utf-16", "replace")
+        if is_wide
+        else head.decode("utf-8", "replace")
+    )
+    return text.lstrip("\ufeff")
 
 
 def known_labels(paper: ListedPaper) -> Mapping[str, str]:

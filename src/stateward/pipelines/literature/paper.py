@@ -19,6 +19,7 @@ Retraction: TypeAlias = Literal["", "retracted", "notice", "concern"]
 TEXT_CHARS_MAX = 200_000
 CELLS_MAX = 20_000
 BLOCKS_MAX = 200_000
+SEVERAL_PAPERS = "SEVERAL_PAPERS"
 
 
 class Place(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

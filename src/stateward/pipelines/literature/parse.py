@@ -14,13 +14,14 @@ from stateward.pipelines.literature.options import JobOptions
 from stateward.pipelines.literature.paper import (
     BLOCKS_MAX,
     CELLS_MAX,
+    SEVERAL_PAPERS,
     TEXT_CHARS_MAX,
     Block,
     Note,
     Paper,
 )
 
-READER_VERSION = 6  # to be increased by a change after which the same bytes give other blocks
+READER_VERSION = 7  # to be increased by a change after which the same bytes give other blocks
 LONG_BLOCK = "LONG_BLOCK"
 LARGE_TABLE = "LARGE_TABLE"
 
@@ -76,6 +77,11 @@ def _read(format_: str, path: Path, options: JobOptions) -> Paper:
             from stateward.pipelines.literature.pdf import read_pdf
 
             return read_pdf(path, pages_max=options.pages_max, chars_max=options.chars_max)
+        case "list":
+            raise FatalFailure(
+                "the file is a list of papers; `stateward literature add FILE` makes a record of each",
+                code=SEVERAL_PAPERS,
+            )
     from stateward.pipelines.literature.text import read_text
 
     return read_text(path, pages_max=options.pages_max, chars_max=options.chars_max)

@@ -10,6 +10,7 @@ from stateward.pipelines.kit.failures import UNSUPPORTED_FORMAT
 from stateward.pipelines.literature.identifiers import DOI, normal_id, normal_ids, orcid_of
 from stateward.pipelines.literature.jats import child_text, text_of
 from stateward.pipelines.literature.paper import (
+    SEVERAL_PAPERS,
     Author,
     Block,
     Journal,
@@ -28,7 +29,6 @@ from stateward.pipelines.literature.xml_source import XmlSource
 
 FORMAT = "pubmed"
 BLOCK_TAGS = ("ArticleTitle", "AbstractText", "Reference")
-SEVERAL_PAPERS = "SEVERAL_PAPERS"
 ID_TYPES = {"pubmed": "pmid", "pmc": "pmcid", "doi": "doi"}
 # What PubMed calls relations, as JATS does.
 RELATIONS = {

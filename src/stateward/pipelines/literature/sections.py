@@ -2,7 +2,7 @@
 
 import re
 
-from stateward.pipelines.literature.identifiers import NCT, PMCID, normal_ids
+from stateward.pipelines.literature.identifiers import DOI, NCT, PMCID, normal_ids
 
 NAMED = frozenset({
     "abstract", "summary", "introduction", "background", "methods", "method", "results", "discussion", "conclusion",
@@ -24,7 +24,6 @@ _NAMES = re.compile(r"\w[^\s,]*(?:\s[^\s,]+)?,\s(?:[A-Z]\.){1,3}")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u2e80-\U0003ffff]")  # or a sign of a script that has no letters
 _RUN_IN = re.compile(r"^(abstract|summary)\s*[.:\u2013\u2014-]+\s*(?=\S)", re.IGNORECASE)
 _ENTRY = re.compile(r"^(?:\[(?P<square>[0-9]{1,4})\]|(?P<plain>[0-9]{1,4})[.)])\s+")
-_DOI = re.compile(r"10\.[0-9]{4,9}/[^\s\"<>{}|\\^`]+")
 # At the end of a line: a year or a number of pages would be shorter. Behind a full stop a sentence or an address may
 # begin: only the number of an article is so long, and only where what stands before it names no more than a journal.
 _BROKEN_DOI = re.compile(
@@ -108,7 +107,7 @@ def without_label(line: str) -> str:
 def ids_in(text: str) -> dict[str, str]:
     """The identifiers that a text names: what looks like one and is introduced as one."""
     text = _BROKEN_DOI.sub(r"\1\2", text)
-    pairs = [("doi", found) for found in _DOI.findall(text)]
+    pairs = [("doi", found) for found in DOI.findall(text)]
     pairs += [("pmid", found) for found in _PMID.findall(text)]
     pairs += [("arxiv", found) for found in _ARXIV.findall(text)]
     pairs += [("pmcid", found[0]) for found in PMCID.finditer(text)]
