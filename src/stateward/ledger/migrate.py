@@ -249,6 +249,7 @@ class _Migration:
         self._clock, self._disk, self._in_place = clock, disk, in_place
         self._progress, self._ticks, self._started_at = progress, ticks, ticks()
         self._is_read_back = False
+        self._snapshot_share = READING_SHARE
         # Another file or another mapping must not continue what this one began.
         key = sha256(f"{old.sha256} {mapping.digest}".encode()).hexdigest()[:16]
         self._stem = ".migrating-" if in_place else f".{target.name}.migrating-"
@@ -326,8 +327,8 @@ class _Migration:
 
     def _show_snapshot(self, lines: int, what: str, done: int, every: int) -> None:
         if what == READS:
-            share = READING_SHARE + (CHECKING_FROM - READING_SHARE) * done / every
-            self._show("writing the snapshot", share, lines)
+            self._snapshot_share = READING_SHARE + (CHECKING_FROM - READING_SHARE) * done / every
+        self._show("writing the snapshot", self._snapshot_share, lines)
 
     def _check_target_is_free(self) -> None:
         """Nothing else may end up inside a ledger, where compaction and retention delete files."""
