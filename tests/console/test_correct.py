@@ -1,10 +1,12 @@
 """In a browser: the queue of what is flagged, and a wrong reading that is corrected, looked at and accepted."""
 
+import io
 import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
+from xlsxwriter import Workbook
 
 from lab.documents.statements.broken import lock
 from stateward.pipelines.statements.settings import LEARNED
@@ -165,3 +167,24 @@ def test_each_source_type_is_offered_once(scene: Scene) -> None:
     offered = re.findall(r'<option value="([^"]+)"', shown.partition('name="source_type"')[2])
 
     assert offered.count("auto") == 1
+
+
+def test_the_rows_of_a_sheet_stand_beside_what_was_read_of_them(scene: Scene) -> None:
+    written = io.BytesIO()
+    with Workbook(written) as book:
+        page = book.add_worksheet()
+        for at, cells in enumerate(
+            (
+                ("Date", "Description", "Amount"),
+                ("01/02/2026", "Bakery <b>", "-1.00"),
+                ("03/04/2026", "Salary", "2.00"),
+            )
+        ):
+            page.write_row(at, 0, cells)
+    record_id = scene.submit(written.getvalue(), name="sheet.xlsx")
+    scene.rested(record_id)
+
+    shown = web.get(scene.page(f"/flags/{record_id}")).text
+
+    assert "AMBIGUOUS_DATES" in shown
+    assert "Bakery &lt;b&gt;</td>" in shown.partition('id="raw"')[2].partition("</table>")[0]

@@ -51,6 +51,9 @@ class FlaggedWork(msgspec.Struct, frozen=True, kw_only=True):
     checked: CheckedRows
     decision: FlagDecision | None
     shown: ShownFile | None
+    table: list[
+        list[str]
+    ]  # the first rows of a document that a browser cannot show, such as a sheet
     marks: str
     can_correct: bool
     files: list[FileLink]
@@ -182,6 +185,8 @@ def look_at(app: App, caller: Caller, record_id: str) -> FlaggedWork:
     found = app.records.find_items(record)
     view = None if found is None else app.plugins.item_view(record, found[0])
     checked = checked_rows(app.records.items(record_id), view)
+    shown = shown_file(app, record, BASE)
+    is_drawn = shown is not None and (bool(shown.pages) or shown.content.is_shown)
     return FlaggedWork(
         record=record,
         name=_name(record),
@@ -189,7 +194,8 @@ def look_at(app: App, caller: Caller, record_id: str) -> FlaggedWork:
         notes=_texts(record.fields.get(NOTES)),
         checked=checked,
         decision=app.flags.decisions([record]).get(record.id),
-        shown=shown_file(app, record, BASE),
+        shown=shown,
+        table=[] if is_drawn else app.editions.raw_table(record) or [],
         marks=msgspec.json.encode(row_marks(checked.rows, view)).decode(),
         can_correct=bool(app.plugins.hints(record.machine)),
         files=file_links(record, app.records.files(record)),
