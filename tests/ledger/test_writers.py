@@ -72,6 +72,43 @@ def test_a_time_that_no_date_can_be_made_of_is_refused(tmp_path: Path, value: ob
         ledger.record_many([entry])
 
 
+@pytest.mark.parametrize("said", [math.nan, math.inf, 1e18, "soon", None], ids=str)
+def test_a_clock_that_tells_no_time_writes_nothing(tmp_path: Path, said: Any) -> None:  # noqa: ANN401 - also what is none
+    times: list[Any] = [1.0]
+    with Ledger.open(tmp_path / "l", clock=lambda: times[-1]) as ledger:
+        ledger.record("doc:1", PENDING)
+        times.append(said)
+        for write in (
+            lambda: ledger.record("doc:2", PENDING),
+            lambda: ledger.record_many([(f"doc:{each}", PENDING) for each in range(3, 20)]),
+        ):
+            with pytest.raises(InvalidRequest, match="timestamp is in seconds"):
+                write()
+        times.append(2.0)
+        ledger.record("doc:2", PENDING)
+
+    with Ledger.open(tmp_path / "l", read_only=True) as ledger:
+        assert [each.doc_id for each in ledger.documents()] == ["doc:1", "doc:2"]
+    assert verify(tmp_path / "l").is_sound
+
+
+@pytest.mark.parametrize("how", [{"reason": "\ud800"}, {"reason": math.nan}, {"actor": 7}], ids=str)
+def test_why_and_by_whom_a_ledger_is_rolled_back_is_text(
+    tmp_path: Path, how: dict[str, Any]
+) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:1", PENDING)
+        ledger.compact()
+        last = ledger.last_seq
+
+        with pytest.raises(InvalidRequest):
+            ledger.rollback(1, **how)
+        with pytest.raises(InvalidRequest), ledger.importing(**{"reason": "a test", **how}):
+            pass
+
+        assert ledger.last_seq == last
+
+
 @pytest.mark.parametrize("state", [1, None, "x" * 300, "\ud800"], ids=repr)
 def test_a_mirrored_state_is_text(tmp_path: Path, state: object) -> None:
     entry = LedgerEntry(doc_id="doc:1", state=state, source_seq=1)  # type: ignore[arg-type]

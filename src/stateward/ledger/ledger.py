@@ -51,6 +51,7 @@ from stateward.ledger.head import read_head
 from stateward.ledger.manifest import HEAD, DeltaInfo, SnapshotInfo, date_label, is_ledger
 from stateward.ledger.queries import LedgerQueries
 from stateward.ledger.record import (
+    ADAPTER_CHARS_MAX,
     IMPORT_CLOSED,
     IMPORT_OPENED,
     INT_MAX,
@@ -282,7 +283,7 @@ class Ledger(LedgerQueries):
 
         The log itself says when it was entered, why and by whom, and how many records were imported.
         """
-        check_text(reason, what="reason", chars_max=REASON_CHARS_MAX)
+        _check_why(reason, actor)
         if not reason.strip():
             raise InvalidRequest("say why records are imported")
         writer = self._require_writer()
@@ -327,11 +328,12 @@ class Ledger(LedgerQueries):
         self, to: str | int, *, reason: str = "", actor: str | None = None
     ) -> SnapshotInfo:
         """Put the documents of a snapshot (its date, name or seq) into effect again; the log keeps everything."""
+        _check_why(reason, actor)
         return compaction.rollback(self._require_writer(), to, reason=reason, actor=actor)
 
     def remove_archived(self, *, up_to: int, reason: str, execute: bool = False) -> list[DeltaInfo]:
         """What removing the archive up to that seq would delete; with `execute` it does, leaving tombstones."""
-        check_text(reason, what="reason", chars_max=REASON_CHARS_MAX)
+        _check_why(reason)
         writer = self._require_writer()
         return compaction.remove_archived(writer, up_to=up_to, reason=reason, is_executed=execute)
 
@@ -404,6 +406,13 @@ class ImportWriter:
             self.records += len(entries)
             self._ledger._rotate_if_large(self._writer)
         return len(entries)
+
+
+def _check_why(reason: str, actor: str | None = None) -> None:
+    """What the log itself keeps of an act on the ledger is checked like what it keeps of a document."""
+    check_text(reason, what="reason", chars_max=REASON_CHARS_MAX)
+    if actor is not None:
+        check_text(actor, what="actor", chars_max=ADAPTER_CHARS_MAX)
 
 
 def _check_new(folder: Path) -> None:

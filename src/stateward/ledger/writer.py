@@ -59,6 +59,7 @@ from stateward.ledger.record import (
     LedgerEntry,
     LedgerLine,
     OldRow,
+    check_timestamp,
     encode_json,
     to_microseconds,
 )
@@ -272,7 +273,7 @@ class LedgerWriter:
             self.check_usable()
             group = self._pending
             size, seq, before = len(group.ids), group.seq, group.chain
-            now = to_microseconds(self.clock())
+            now = self._now()
             try:
                 self.builder.add(
                     group, entries, now=now, is_checked=is_checked, is_vetted=is_vetted, source=source
@@ -285,12 +286,18 @@ class LedgerWriter:
         self.commit(seq)
         return line, head
 
+    def _now(self) -> float:
+        """The time of a new line. What a clock says is checked like what a caller says: NaN could never be read."""
+        now = self.clock()
+        check_timestamp(now)
+        return to_microseconds(now)
+
     def add_control_line(self, what: str, metadata: dict[str, object]) -> LedgerLine:
         """Gather a line about the ledger itself; the caller commits it."""
         with self.state_lock:
             group = self._pending
             line = LedgerLine(
-                doc_id=CONTROL_DOC_ID, old_state=None, new_state=what, timestamp=to_microseconds(self.clock()),
+                doc_id=CONTROL_DOC_ID, old_state=None, new_state=what, timestamp=self._now(),
                 adapter="ledger", metadata=metadata, seq=group.seq + 1, n=len(group.ids) + 1,  # type: ignore[arg-type]
             )  # fmt: skip
             group.add(line, encode_json(line)[:-1].decode())
