@@ -90,6 +90,12 @@ def descendants() -> Iterator[list[str]]:
                 yield stat.rpartition(")")[2].split()
 
 
+def own_memory() -> float:
+    """What this process has now, in MiB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
 @contextmanager
 def peak_memory() -> Iterator[list[float]]:
     """The most that this process and all of its descendants had together, in MiB; looked at several times a second."""
@@ -97,9 +103,8 @@ def peak_memory() -> Iterator[list[float]]:
 
     def watch() -> None:
         while not is_over.wait(0.3):
-            own = int(Path("/proc/self/statm").read_text().split()[1])
-            pages = own + sum(int(stat[21]) for stat in descendants())
-            most[0] = max(most[0], pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
+            pages = sum(int(stat[21]) for stat in descendants())
+            most[0] = max(most[0], own_memory() + pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -161,7 +166,8 @@ def abstracts(count: int) -> None:
     """Citations from sets of PubMed XML to `completed`: added as the command adds them, then done by one node."""
     with tempfile.TemporaryDirectory() as folder, peak_memory() as most:
         settings = Settings.load(environ={"STATEWARD_DATA": folder})
-        begun, wall, done = cpu_s(), time.monotonic(), 0
+        begun, wall, done, first = cpu_s(), time.monotonic(), 0, 0.0
+        print(f"abstracts: {own_memory():.0f} MiB at the start", flush=True)
         while done < count:
             part = min(SET, count - done)
             path = Path(folder) / "set.xml"
@@ -178,13 +184,18 @@ def abstracts(count: int) -> None:
             done += part
             if ended != done:
                 sys.exit(f"abstracts: {ended} of {done} ended")
-            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            memory = own_memory()
             used, passed = cpu_s() - begun, time.monotonic() - wall
             print(
                 f"abstracts: {done} done in {passed:.0f} s, {used / done * 1000:.2f} ms of CPU and"
-                f" {passed / done * 1000:.2f} ms each, at most {memory:.0f} MiB, with all children {most[0]:.0f}",
+                f" {passed / done * 1000:.2f} ms each; {memory:.0f} MiB, with all children at most {most[0]:.0f}",
                 flush=True,
             )
+            first = first or memory
+        print(
+            f"abstracts: {count} in {time.monotonic() - wall:.0f} s, {first:.0f} MiB after the first set and"
+            f" {own_memory():.0f} at the end"
+        )
 
 
 def embedding(folder: Path, count: int) -> None:

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501 - XML as it is delivered has long lines
 
+import gzip
 import json
 import threading
 from collections import Counter
@@ -28,6 +29,11 @@ STUDY = {
         "contactsLocationsModule": {"overallOfficials": [{"name": "Anna Spoon", "affiliation": "Kitchen"}]},
     }
 }  # fmt: skip
+# What E-utilities answer with status 200 while they are being mended, or their database cannot be reached.
+WORDS_OF_ENTREZ = {
+    "503": b'<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0//EN"><html><p>Sorry</p></html>',
+    "504": b"<eFetchResult><ERROR>Unable to obtain query #1</ERROR></eFetchResult>",
+}
 RYE = (SAMPLES / "rye-bread.xml").read_bytes()
 
 
@@ -44,6 +50,8 @@ class SourceServer:
     def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, str], bytes]:
         xml = {"Content-Type": "text/xml"}
         number = query.get("id", query.get("id_list", [""]))[0]
+        if path == "/eutils/efetch.fcgi" and number in WORDS_OF_ENTREZ:
+            return 200, xml, WORDS_OF_ENTREZ[number]
         if path == "/eutils/efetch.fcgi" and query["db"] == ["pubmed"]:
             found = RYE if number == "99000002" else b"<PubmedArticleSet></PubmedArticleSet>"
             return 200, xml, found
@@ -72,7 +80,12 @@ class SourceServer:
     def _search(self, query: str) -> tuple[int, dict[str, str], bytes]:
         open_hit = {"doi": "10.5555/SJ.2010.10", "pmcid": "PMC9900010", "isOpenAccess": "Y"}
         closed_hit = {"doi": "10.5555/stateward.rye.2", "pmid": "99000002", "isOpenAccess": "N"}
-        hits = [each for each in (open_hit, closed_hit) if each["doi"].lower() in query.lower()]
+        read_hit = closed_hit | {"doi": "10.5555/read", "pmcid": "PMC404", "inEPMC": "Y"}
+        hits = [
+            each
+            for each in (open_hit, closed_hit, read_hit)
+            if each["doi"].lower() in query.lower()
+        ]
         return (
             200,
             {"Content-Type": "application/json"},
@@ -104,6 +117,20 @@ class SourceServer:
                 return 200, {"Content-Length": "100000"}, PAGE.encode()
             case "/large":
                 return 200, {}, b"x" * 300_000
+            case "/accepted":
+                return 202, {"Content-Type": "text/html"}, PAGE.encode()
+            case "/nowhere":
+                return 301, {"Content-Type": "text/html"}, PAGE.encode()
+            case "/two-members":
+                half = len(PAGE) // 2
+                packed = [gzip.compress(part.encode()) for part in (PAGE[:half], PAGE[half:])]
+                return 200, {"Content-Encoding": "gzip"}, b"".join(packed)
+            case "/bomb":
+                return 200, {"Content-Encoding": "gzip"}, gzip.compress(b"x" * 300_000)
+            case "/half-packed":
+                return 200, {"Content-Encoding": "gzip"}, gzip.compress(PAGE.encode())[:-20]
+            case "/brotli":
+                return 200, {"Content-Encoding": "br"}, b"\x0b\x02\x80pots\x03"
             case "/forbidden":
                 return 403, {}, b""
         return 404, {}, b""

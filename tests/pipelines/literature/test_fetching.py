@@ -22,6 +22,7 @@ from stateward.pipelines.literature.politeness import pause, paused_until
 from stateward.pipelines.literature.sources import download, request_document
 from stateward.pipelines.literature.web import without_keys
 from stateward.workers.sdk import Job, Outcome
+from tests.pipelines.literature.articles import PAGE
 from tests.pipelines.literature.source_server import SourceServer, a_source_server
 from tests.server.api_client import serving
 
@@ -76,6 +77,7 @@ def fetched(job: Job) -> tuple[bytes, Outcome]:
         ("pmcid", "PMC9900010", b"<pmc-articleset>"),
         ("doi", "10.5555/sj.2010.10", b"<!DOCTYPE article"),
         ("doi", "10.5555/stateward.rye.2", b"<?xml"),
+        ("doi", "10.5555/read", b"<?xml"),  # it can be read there, and is not given away
         ("arxiv", "2101.00001", b"<?xml"),
         ("nct", "NCT01234567", b'{"protocolSection"'),
     ],
@@ -127,6 +129,7 @@ def test_what_was_received_is_not_fetched_again(server: SourceServer) -> None:
         ("url", "{}/for-ever", "TOO_MANY_REDIRECTS"),
         ("url", "{}/moved-away", "ADDRESS_REFUSED"),
         ("url", "{}/large", "TOO_LARGE"),
+        ("url", "{}/bomb", "TOO_LARGE"),
         ("url", "http://10.0.0.1/", "ADDRESS_REFUSED"),
         ("url", "http://[::1]/", "ADDRESS_REFUSED"),
         ("url", "http://169.254.169.254/latest/meta-data", "ADDRESS_REFUSED"),
@@ -144,7 +147,15 @@ def test_what_no_retry_can_mend_is_fatal(
 
 @pytest.mark.parametrize(
     ("path", "code"),
-    [("truncated", "TRUNCATED"), ("busy-for-long", "SOURCE_BUSY"), ("broken", "SOURCE_ERROR")],
+    [
+        ("truncated", "TRUNCATED"),
+        ("half-packed", "TRUNCATED"),
+        ("busy-for-long", "SOURCE_BUSY"),
+        ("broken", "SOURCE_ERROR"),
+        ("accepted", "SOURCE_ERROR"),
+        ("nowhere", "SOURCE_ERROR"),
+        ("brotli", "WRONG_CONTENT"),
+    ],
 )
 def test_what_may_pass_is_tried_again_later(server: SourceServer, path: str, code: str) -> None:
     with pytest.raises(StageFailure) as failed:
@@ -152,6 +163,23 @@ def test_what_may_pass_is_tried_again_later(server: SourceServer, path: str, cod
 
     assert failed.value.code == code
     assert not isinstance(failed.value, FatalFailure)
+
+
+@pytest.mark.parametrize(("number", "code"), [("503", "WRONG_CONTENT"), ("504", "SOURCE_ERROR")])
+def test_what_entrez_says_while_it_cannot_answer_is_no_missing_paper(
+    server: SourceServer, number: str, code: str
+) -> None:
+    with pytest.raises(StageFailure) as failed:
+        download(a_job(server, "pmid", number))
+
+    assert failed.value.code == code
+    assert not isinstance(failed.value, FatalFailure)
+
+
+def test_all_members_of_a_packed_answer_are_unpacked(server: SourceServer) -> None:
+    body, _ = fetched(a_job(server, "url", f"{server.url}/two-members"))
+
+    assert body == PAGE.encode()
 
 
 def test_a_source_is_not_asked_again_before_the_time_that_it_named(server: SourceServer) -> None:

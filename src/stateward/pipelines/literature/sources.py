@@ -13,16 +13,29 @@ from stateward.core.errors import FatalFailure, StageFailure
 from stateward.core.model import Fields, Json
 from stateward.pipelines.literature import DOCUMENT, REFRESH
 from stateward.pipelines.literature.identifiers import identify
-from stateward.pipelines.literature.web import NOT_FOUND, FetchLimits, Web
+from stateward.pipelines.literature.web import (
+    NOT_FOUND,
+    SOURCE_ERROR,
+    WRONG_CONTENT,
+    FetchLimits,
+    Web,
+)
 from stateward.workers.sdk import Job, Outcome
 
-WRONG_CONTENT, BAD_REQUEST = "WRONG_CONTENT", "BAD_REQUEST_DOCUMENT"
+BAD_REQUEST = "BAD_REQUEST_DOCUMENT"
 # The source that is asked for each kind of identifier.
 ADAPTERS = {
     "pmid": "pubmed", "pmcid": "pmc", "doi": "europepmc", "arxiv": "arxiv", "nct": "clinicaltrials", "url": "url",
 }  # fmt: skip
-_HTML = re.compile(rb"\s*(?:<!doctype\s+html|<html)", re.IGNORECASE)
+_HTML = re.compile(
+    rb"(?:<\?xml[^>]*>|<!--.*?-->|\s)*(?:<!doctype\s+html|<html)", re.IGNORECASE | re.DOTALL
+)
 _ERROR = re.compile(rb"<(?:ERROR|error)\b[^>]*>\s*([^<]{0,300})")
+# What E-utilities say with status 200 while their database cannot be reached.
+_PASSING = re.compile(
+    rb"unable to|cannot connect|can't connect|timed? ?out|server (?:error|failed)|try again|temporar",
+    re.IGNORECASE,
+)
 REQUEST_CHARS_MAX = 2100
 
 
@@ -133,6 +146,8 @@ class Source:
         if expected not in body.replace(b"<PubmedArticle ", b"<PubmedArticle>"):
             found = _ERROR.search(body)
             said = f": {found[1].decode('utf-8', 'replace').strip()}" if found else ""
+            if found and _PASSING.search(found[1]):
+                raise StageFailure(f"E-utilities cannot answer now{said}", code=SOURCE_ERROR)
             raise FatalFailure(f"{database} has no paper {number}{said}", code=NOT_FOUND)
         return body
 
@@ -150,9 +165,15 @@ class Source:
                 code=NOT_FOUND,
             )
         if hit.get("pmcid") and (hit.get("isOpenAccess") == "Y" or hit.get("inEPMC") == "Y"):
-            body = self._web.get(f"{base}/{quote(str(hit['pmcid']))}/fullTextXML")
-            _require_xml(body, "Europe PMC")
-            return body
+            try:
+                body = self._web.get(f"{base}/{quote(str(hit['pmcid']))}/fullTextXML")
+            except FatalFailure as failure:
+                # A text that can be read there need not be one that is given away.
+                if failure.code != NOT_FOUND or not hit.get("pmid"):
+                    raise
+            else:
+                _require_xml(body, "Europe PMC")
+                return body
         if hit.get("pmid"):
             return self._entrez("pubmed", str(hit["pmid"]), b"<PubmedArticle>")
         raise FatalFailure(
@@ -191,7 +212,8 @@ def _hits(body: bytes) -> list[Fields]:
 
 def _require_xml(body: bytes, source: str) -> None:
     """Refuse a page of words where XML was asked for: sources show one while they are being mended."""
-    if not body.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"<") or _HTML.match(body):
+    body = body.lstrip(b"\xef\xbb\xbf \r\n\t")
+    if not body.startswith(b"<") or _HTML.match(body):
         raise StageFailure(
             f"{source} answered something else than XML; it is asked again later",
             code=WRONG_CONTENT,

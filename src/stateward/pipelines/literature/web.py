@@ -44,11 +44,13 @@ HEADERS_KEPT = frozenset({
 MOVED = frozenset({301, 302, 303, 307, 308})
 BUSY = frozenset({408, 425, 429, 503})
 GONE = frozenset({404, 410})
+WHOLE = frozenset({200, 203})
 
 NOT_FOUND, REFUSED, SOURCE_BUSY = "NOT_FOUND", "SOURCE_REFUSED", "SOURCE_BUSY"
 SOURCE_ERROR, TRUNCATED, TOO_LARGE = "SOURCE_ERROR", "TRUNCATED", "TOO_LARGE"
 ADDRESS_REFUSED, TOO_MANY_REDIRECTS = "ADDRESS_REFUSED", "TOO_MANY_REDIRECTS"
 NOT_MODIFIED, SAVED_ANSWER_DAMAGED = "NOT_MODIFIED", "SAVED_ANSWER_DAMAGED"
+WRONG_CONTENT = "WRONG_CONTENT"
 PURPOSE = Purpose(
     what="papers are fetched", allow_setting="literature.fetch.allow", is_plain_http_allowed=True
 )
@@ -343,10 +345,12 @@ def _check_reply(url: str, reply: HttpReply) -> HttpReply:
         )
     if 400 <= status < 500:
         raise FatalFailure(f"{url} answered {status}: it refuses the request", code=REFUSED)
-    if status >= 500:
-        raise StageFailure(f"{url} answered {status}; it is asked again later", code=SOURCE_ERROR)
-    if status in MOVED:
+    if status in MOVED and reply.header("location"):
         return reply
+    if (
+        status not in WHOLE
+    ):  # 202 and 204 have no paper yet, and the page of a redirect that leads nowhere is none
+        raise StageFailure(f"{url} answered {status}; it is asked again later", code=SOURCE_ERROR)
     if reply.body_end == "limit":
         raise FatalFailure(
             f"{url} sends more than the limit; raise literature.fetch.bytes_max if papers are that large",
@@ -359,15 +363,29 @@ def _check_reply(url: str, reply: HttpReply) -> HttpReply:
 
 def _body(reply: HttpReply, bytes_max: int) -> bytes:
     """The body, unpacked where the source packed it although it was asked not to."""
-    if (reply.header("content-encoding") or "identity").lower() not in ("gzip", "x-gzip"):
-        return reply.body
-    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    try:
-        body = unpack.decompress(reply.body, bytes_max)
-    except zlib.error as error:
-        raise StageFailure(f"the packed answer is damaged: {error}", code=TRUNCATED) from error
-    if unpack.unconsumed_tail:
-        raise FatalFailure("the unpacked answer is larger than the limit", code=TOO_LARGE)
-    if not unpack.eof:
-        raise StageFailure("the packed answer is cut off", code=TRUNCATED)
+    packed = (reply.header("content-encoding") or "identity").strip().lower()
+    if packed in ("gzip", "x-gzip"):
+        return _unpack(reply.body, bytes_max)
+    if packed != "identity":
+        raise StageFailure(
+            f"the answer is packed in a way that was not asked for ({packed[:40]})",
+            code=WRONG_CONTENT,
+        )
+    return reply.body
+
+
+def _unpack(rest: bytes, bytes_max: int) -> bytes:
+    """All members of a packed answer, one after the other; zeros may follow the last."""
+    body = b""
+    while rest.strip(b"\0"):
+        unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+        try:
+            body += unpack.decompress(rest, bytes_max - len(body) + 1)
+        except zlib.error as error:
+            raise StageFailure(f"the packed answer is damaged: {error}", code=TRUNCATED) from error
+        if len(body) > bytes_max:
+            raise FatalFailure("the unpacked answer is larger than the limit", code=TOO_LARGE)
+        if not unpack.eof:
+            raise StageFailure("the packed answer is cut off", code=TRUNCATED)
+        rest = unpack.unused_data
     return body
