@@ -5,9 +5,9 @@ from lxml import etree
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.failures import UNSUPPORTED_FORMAT
 from stateward.pipelines.literature.identifiers import normal_ids
-from stateward.pipelines.literature.jats import child_text, text_of
 from stateward.pipelines.literature.paper import Author, Block, Journal, Metadata, Paper
 from stateward.pipelines.literature.xml_source import XmlSource
+from stateward.pipelines.literature.xml_text import child_text, text_of
 
 FORMAT = "arxiv"
 ATOM, ARXIV = "{http://www.w3.org/2005/Atom}", "{http://arxiv.org/schemas/atom}"

@@ -14,7 +14,6 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import EMPTY_DOCUMENT, TEXT_TOO_LARGE
 from stateward.pipelines.literature.identifiers import normal_ids, orcid_of
-from stateward.pipelines.literature.jats import prose, text_of
 from stateward.pipelines.literature.paper import (
     Author,
     Block,
@@ -38,6 +37,7 @@ from stateward.pipelines.literature.sections import (
     ids_in,
     plain_heading,
 )
+from stateward.pipelines.literature.xml_text import prose, text_of
 
 FORMAT = "html"
 NO_METADATA = "NO_METADATA"

@@ -8,7 +8,6 @@ from lxml import etree
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.failures import UNSUPPORTED_FORMAT
 from stateward.pipelines.literature.identifiers import DOI, normal_id, normal_ids, orcid_of
-from stateward.pipelines.literature.jats import child_text, text_of
 from stateward.pipelines.literature.paper import (
     SEVERAL_PAPERS,
     Author,
@@ -26,6 +25,7 @@ from stateward.pipelines.literature.paper import (
     year_of,
 )
 from stateward.pipelines.literature.xml_source import XmlSource
+from stateward.pipelines.literature.xml_text import child_text, text_of
 
 FORMAT = "pubmed"
 BLOCK_TAGS = ("ArticleTitle", "AbstractText", "Reference")

@@ -1,0 +1,71 @@
+"""The text of elements of XML: whole, without certain elements inside, and of titles without the marks of notes."""
+
+from lxml import etree
+
+from stateward.pipelines.literature.paper import squeeze
+
+# Kinds of xref that point to a note beside the text.
+NOTE_MARKS = frozenset({"fn", "table-fn", "author-notes", "corresp", "aff"})
+
+
+def text_of(element: etree._Element | None) -> str:
+    """All text inside an element, with single blanks."""
+    if element is None:
+        return ""
+    if not len(element):
+        return " ".join(text.split()) if (text := element.text) else ""
+    return squeeze(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
+
+
+def child_text(element: etree._Element, path: str) -> str:
+    """The text of the first element on a path."""
+    return text_of(element.find(path))
+
+
+def prose(element: etree._Element, without: tuple[str, ...]) -> str:
+    """The text of an element without that of certain elements inside it, which stand elsewhere."""
+    if next(element.iterdescendants(*without), None) is None:
+        return text_of(element)
+    pieces: list[str] = []
+    _collect(element, frozenset(without), pieces)
+    return squeeze("".join(pieces))
+
+
+def _collect(element: etree._Element, without: frozenset[str], pieces: list[str]) -> None:
+    pieces.append(element.text or "")
+    for child in element:
+        if child.tag in without:
+            pieces.append(" ")
+        else:
+            _collect(child, without, pieces)
+        pieces.append(child.tail or "")
+
+
+def title_text(title: etree._Element) -> str:
+    """A title without its footnotes and their marks; a reference that is a part of the sentence stays."""
+    if next(title.iterdescendants("xref", "fn"), None) is None:
+        return text_of(title)
+    pieces: list[str] = []
+    _collect_title(title, pieces)
+    return squeeze("".join(pieces))
+
+
+def _collect_title(element: etree._Element, pieces: list[str]) -> None:
+    pieces.append(element.text or "")
+    for child in element:
+        if _is_mark(child):
+            pieces.append(" ")
+        else:
+            _collect_title(child, pieces)
+        pieces.append(child.tail or "")
+
+
+def _is_mark(element: etree._Element) -> bool:
+    """Whether it points to a note or is set as such marks are: raised, or without a letter or digit."""
+    if element.tag == "sup":
+        return next(element.iterdescendants("xref"), None) is not None
+    if element.tag != "xref":
+        return bool(element.tag == "fn")
+    is_raised = next(element.iterdescendants("sup"), None) is not None
+    is_sign = not any(map(str.isalnum, text_of(element)))
+    return is_raised or is_sign or element.get("ref-type") in NOTE_MARKS
