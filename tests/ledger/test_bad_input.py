@@ -365,6 +365,27 @@ def test_bytes_that_are_no_text_are_named(shell: Shell, folder: Path, tmp_path: 
     assert "line 2: byte 15 is no UTF-8; appended before it: 1 record" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["query", "{}", "SELECT '\udcff'"],
+        ["checkpoint", "{}", "--origin", "\udcff"],
+        ["rollback", "{}", "1", "--reason", "\udcff", "--yes"],
+    ],
+    ids=lambda each: each[0],
+)
+def test_an_argument_that_is_no_text_is_refused(
+    shell: Shell, folder: Path, words: list[str]
+) -> None:
+    shell("ledger", "compact", str(folder))
+    before = bytes_of(folder)
+
+    done = shell("ledger", *(each.format(folder) for each in words))
+
+    assert done.exit_code == Exit.REFUSED
+    assert bytes_of(folder) == before
+
+
 def test_the_limit_of_metadata_is_a_setting(tmp_path: Path) -> None:
     big: dict[str, object] = {"text": "y" * 10_000_000}
     with Ledger.open(tmp_path / "l", metadata_bytes_max=16 << 20, disk=QuickDisk()) as ledger:

@@ -192,8 +192,10 @@ def _key_parts(text: str, what: str) -> tuple[str, str, bytes]:
 
 
 def _check_name(name: str, what: str) -> None:
-    # Both forms use spaces, newlines and + as separators.
-    if not name or any(char.isspace() or char == "+" for char in name):
+    # Both forms use spaces, newlines and + as separators, and are UTF-8, which has no half characters.
+    if not name or any(
+        char.isspace() or char == "+" or "\ud800" <= char <= "\udfff" for char in name
+    ):
         raise InvalidRequest(
             f"{what} is one word without '+', like example.org/ledger, not {name!r}"
         )

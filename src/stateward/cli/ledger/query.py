@@ -14,6 +14,7 @@ COLUMNS = {
     "source": "VARCHAR", "source_seq": "BIGINT", "seq": "BIGINT", "n": "BIGINT", "h": "VARCHAR",
 }  # fmt: skip
 LINE_BYTES_MAX = 64 << 20
+SQL_CHARS_MAX = 1 << 20
 MISSING = (
     "`ledger query` needs DuckDB, which is an optional part: pip install 'stateward[query]'. Without it, the files are "
     "plain JSON lines: zcat -f ledger/delta-* | jq"
@@ -23,11 +24,13 @@ MISSING = (
 def ask(ledger: "Ledger", sql: str) -> tuple[list[str], list[tuple[Any, ...]], list[str]]:
     """The names of the columns, the rows, and what is to be said about the files."""
     from stateward.core.errors import InvalidRequest
+    from stateward.ledger.record import check_text
 
     try:
         import duckdb
     except ImportError as error:
         raise InvalidRequest(MISSING) from error
+    check_text(sql, what="the query", chars_max=SQL_CHARS_MAX)
     with tempfile.TemporaryDirectory(prefix="stateward-query-") as scratch:
         files, notes = _files(ledger, Path(scratch))
         try:
