@@ -2,17 +2,19 @@
 
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from stateward.engine.system import raise_open_files
+from stateward.storage.pipe_wakeups import is_readable
 from stateward.workers import processes, spawning
 from stateward.workers.sandbox import Child
 from stateward.workers.sdk import Failed, Limits
@@ -29,6 +31,8 @@ from tests.workers.children import (
     wait_until_gone,
     with_path,
 )
+
+SELECT_MAX = 1024  # descriptors that `select` can take
 
 
 def test_a_forked_copy_that_comes_back_does_not_answer_twice(slot: ChildSlot) -> None:
@@ -174,22 +178,33 @@ def test_two_threads_that_wait_for_one_process_close_its_descriptor_once(
     ended = subprocess.Popen([sys.executable, "-c", ""])
     server = Releases()
     forked = spawning.Forked(ended.pid, cast("spawning.ForkServer", server))
-    real, answers = select.select, list[bool]()
+    answers = list[bool]()
 
-    def meanwhile(
-        reading: list[int], writing: list[int], odd: list[int], seconds: float
-    ) -> tuple[list[int], list[int], list[int]]:
-        found = real(reading, writing, odd, seconds)
+    def meanwhile(descriptor: int, *, timeout_s: float) -> bool:
+        found = is_readable(descriptor, timeout_s=timeout_s)
         if not answers:  # another thread, before this one has closed what it has seen
             answers.append(True)
             with ThreadPoolExecutor() as pool:
                 answers[:] = [pool.submit(forked.wait, 0.0).result()]
         return found
 
-    monkeypatch.setattr(select, "select", meanwhile)
+    monkeypatch.setattr(spawning, "is_readable", meanwhile)
 
     assert forked.wait(60.0)
     assert answers == [False]
     assert forked.has_ended
     assert server.pids == [ended.pid]
     ended.wait()
+
+
+def test_a_process_is_waited_for_where_a_thousand_files_are_open(slot: ChildSlot) -> None:
+    raise_open_files()
+    with ExitStack() as stack, Path(os.devnull).open("rb") as one:
+        for _ in range(SELECT_MAX):
+            stack.callback(os.close, os.dup(one.fileno()))
+        slot.works()
+        (child,) = slot.spawned
+
+        child.close(wait_s=10)
+
+        assert child.is_dead

@@ -36,6 +36,7 @@ from stateward.storage.database import (
     Database,
     Wakeup,
 )
+from stateward.storage.pipe_wakeups import is_readable
 from stateward.transport import Bus
 from stateward.workers.courier import Courier
 from stateward.workers.worker import Worker
@@ -285,7 +286,7 @@ class Node:
             self._coordinator.reset_leases()  # workers could not write heartbeats either
             self._bide()
         # On the pipe alone, not on the database: `stop` must end the pause.
-        select.select([self._wake_reader], [], [], trouble.pause_s)
+        is_readable(self._wake_reader, timeout_s=trouble.pause_s)
         trouble.pause_s = min(2 * trouble.pause_s, PAUSE_MAX_S)
 
     def _bide(self) -> None:

@@ -22,6 +22,16 @@ PIPE_BYTES = 65_536  # the capacity of a pipe
 TICK_S = 0.1
 
 
+def is_readable(descriptor: int, *, timeout_s: float) -> bool:
+    """Sleep until something can be read; False when the time was up first.
+
+    Not by `select`, which takes no descriptor above 1,023: a service with many connections has them.
+    """
+    polled = select.poll()
+    polled.register(descriptor, select.POLLIN)
+    return bool(polled.poll(timeout_s * 1000))
+
+
 class PipeWakeup:
     """A wake-up made of one named pipe per listener; notifiers write a byte to the pipes of all listeners.
 
@@ -90,7 +100,7 @@ class PipeWakeup:
 
     def wait(self, timeout_s: float) -> bool:
         """Sleep until a notification; False when the time was up first."""
-        return bool(select.select([self._reader], [], [], max(timeout_s, 0.0))[0])
+        return is_readable(self._reader, timeout_s=max(timeout_s, 0.0))
 
     def close(self) -> None:
         """Stop listening and remove the pipe."""

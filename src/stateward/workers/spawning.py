@@ -6,7 +6,6 @@ import errno
 import fcntl
 import json
 import os
-import select
 import socket
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from stateward.storage.pipe_wakeups import is_readable
 from stateward.workers import child_main as inside
 from stateward.workers import child_protocol as protocol
 from stateward.workers import confinement, fork_server
@@ -68,7 +68,7 @@ class Forked:
         try:
             if self._fd is None:
                 return True
-            if not select.select([self._fd], [], [], seconds)[0]:
+            if not is_readable(self._fd, timeout_s=seconds):
                 return False
             os.close(self._fd)
             self._fd = None
