@@ -24,14 +24,18 @@ ARXIV = re.compile(r"(?:[0-9]{4}\.[0-9]{4,5}|[a-z][a-z-]*(?:\.[A-Z]{2})?/[0-9]{7
 _DIGITS = re.compile(r"[0-9]{1,9}")
 # What people write before an identifier: a name with a colon, or the address of the site that shows it.
 _PREFIX = re.compile(
-    r"^\s*(?:(?P<name>doi|pmid|pmcid|pmc|arxiv|nct)\s*:\s*|doi\s+(?=10\.)"
-    r"|(?:https?://)?(?:dx\.)?doi\.org/|https?://(?:www\.)?arxiv\.org/(?P<arxiv>abs|pdf)/"
-    r"|https?://(?:pubmed\.ncbi\.nlm\.nih\.gov|(?:www\.)?ncbi\.nlm\.nih\.gov/pubmed)/(?P<pubmed>)"
-    r"|https?://(?:www\.)?europepmc\.org/(?:article|abstract)/(?:MED|PMC)/"
-    r"|https?://(?:www\.ncbi\.nlm\.nih\.gov/pmc|pmc\.ncbi\.nlm\.nih\.gov)/articles/(?P<pmc>)"
-    r"|https?://(?:www\.)?clinicaltrials\.gov/(?:study|ct2/show)/)",
+    r"^\s*(?:(?P<name>doi|pmid|pubmed|medline|pmcid|pmc|arxiv|nct|clinicaltrials)\s*:\s*|doi\s+(?=10\.)"
+    r"|(?:https?://)?(?:(?:dx\.)?doi\.org/|(?:www\.)?arxiv\.org/(?P<arxiv>abs|pdf)/"
+    r"|(?:pubmed\.ncbi\.nlm\.nih\.gov|(?:www\.)?ncbi\.nlm\.nih\.gov/pubmed)/(?P<pubmed>)"
+    r"|(?:www\.)?europepmc\.org/(?:article|abstract)/(?:MED|PMC)/"
+    r"|(?:www\.ncbi\.nlm\.nih\.gov/pmc|pmc\.ncbi\.nlm\.nih\.gov)/articles/(?P<pmc>)"
+    r"|(?:www\.)?clinicaltrials\.gov/(?:study|ct2/show)/))",
     re.IGNORECASE,
 )
+_SCHEMES_NAMED = {
+    "": ("doi", "pmcid", "nct", "arxiv", "pmid"), "pmc": ("pmcid",), "pubmed": ("pmid",), "medline": ("pmid",),
+    "clinicaltrials": ("nct",),
+}  # fmt: skip
 _TRAILING = ".,;:)]}'\""
 ORCID = re.compile(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]", re.IGNORECASE)
 
@@ -78,7 +82,7 @@ def identify(text: str) -> tuple[str, str] | None:
     named = (prefix["name"] or "").lower() if prefix else ""
     if prefix and not named:
         rest = unquote(re.split(r"[?#]", rest, maxsplit=1)[0].rstrip("/"))
-    schemes = {"pmc": ("pmcid",), "": ("doi", "pmcid", "nct", "arxiv", "pmid")}.get(named, (named,))
+    schemes = _SCHEMES_NAMED.get(named, (named,))
     for scheme in schemes:
         is_whole = scheme != "doi" or DOI.match(rest) is not None
         is_pmc = scheme != "pmcid" or named or rest[:3].upper() == "PMC"
