@@ -8,8 +8,11 @@ the process's objects are thrown away. Nothing here reads a real clock or an uns
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import sha256
+from itertools import compress
 from pathlib import Path
+from typing import Any, cast
 
+import apsw
 import msgspec
 
 from lab.simulation.late_refusals import LateRefusals
@@ -105,6 +108,16 @@ class FlagWakeup(PipeWakeup):
 class ArenaDatabase(LateRefusals):
     """The store in memory, with wake-ups in memory."""
 
+    def __init__(self) -> None:
+        super().__init__(MEMORY)
+        run, frames = self._connection.execute, ("BEGIN IMMEDIATE", "COMMIT")
+
+        def execute(sql: str, params: Any = ()) -> apsw.Cursor:  # noqa: ANN401 - apsw's own
+            return run(sql, params, can_cache=sql not in frames)
+
+        # The cache of apsw keeps the last 500 executions, not statements: these two would take a fifth of it.
+        self._execute = cast("Any", execute)
+
     def wakeup(self, *topics: str) -> PipeWakeup:
         """A wake-up for these topics."""
         wakeup = FlagWakeup(topics, on_close=self._wakeups.remove)
@@ -116,14 +129,14 @@ class Arena:
     """One database in memory for many histories, one after the other: emptying it is faster than a new one."""
 
     def __init__(self) -> None:
-        self.database = ArenaDatabase(MEMORY)
+        self.database = ArenaDatabase()
         named = self.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
         # A full-text index has tables of its own, and is emptied with the texts in it.
         kept = ("search_index", "followers")
-        tables = [str(name) for (name,) in named if not str(name).startswith(kept)]
-        # One text of several statements; the names come from the schema itself.
-        self._clear = "; ".join(f"DELETE FROM {name}" for name in tables)
-        self._clear += "; UPDATE followers SET seq = 0"  # who follows is a row of a migration
+        self._tables = [str(name) for (name,) in named if not str(name).startswith(kept)]
+        # The names come from the schema itself.
+        held = ", ".join(f"EXISTS (SELECT 1 FROM {name})" for name in self._tables)
+        self._look = f"SELECT {held}"
 
     def cleared(self, *, lanes: int = 1, has_round_trips: bool = False) -> SqliteDatabase:
         """The database as its migrations made it, with so many lanes.
@@ -133,7 +146,10 @@ class Arena:
         self.database.has_round_trips = has_round_trips
         fresh = [Lane(lane=number) for number in range(lanes)]
         with self.database.transaction():
-            self.database.run(self._clear)
+            (held,) = self.database.rows(self._look)
+            for name in compress(self._tables, held):  # most were not written to
+                self.database.run(f"DELETE FROM {name}")
+            self.database.run("UPDATE followers SET seq = 0")  # who follows is a row of a migration
             self.database.insert(LANES, [msgspec.structs.astuple(each) for each in fresh])
             self.database.run("INSERT INTO audit_head VALUES (1, 0, :genesis)", genesis=GENESIS)
         return self.database
