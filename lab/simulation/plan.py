@@ -23,6 +23,8 @@ FORESIGHT = (0, 2, 3, 4)
 """The rests of seeds in which a process that decides and works decides on what it knows already."""
 TOGETHER = 4
 """The rest of seeds in which every process does both."""
+LONG_EVERY = 8
+"""Of so many seeds one has a long history, in which more takes part and goes on for longer."""
 
 
 class Fault(Enum):
@@ -53,6 +55,16 @@ class Fault(Enum):
     UPGRADED = "a newer version of the machine takes over while records are under way"
 
 
+LOAD_FAULTS = (
+    Fault.KILL_WORKER,
+    Fault.KILL_AGAIN,
+    Fault.STOP_WORKER,
+    Fault.SEQUENCED,
+    Fault.CANCELLED,
+)
+"""Those that strike while another record is under way."""
+
+
 class Aim(NamedTuple):
     """The triple that a seed is for."""
 
@@ -80,6 +92,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     has_upkeep: bool = False
     # Turns are decided on what is known before them, as over a server of databases, which refuses a turn at its end.
     foresees: bool = False
+    is_long: bool = False
+
+    @property
+    def guided(self) -> int:
+        """How many records are led to where the aim is: where it needs one that is under way, that one as well."""
+        return 2 if self.aim.fault in LOAD_FAULTS else 1
 
     @property
     def needs_several(self) -> bool:
@@ -94,13 +112,31 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             f"{self.coordinators} coordinators, {self.workers} workers"
             f"{', together' if self.is_together else ''}{'' if self.is_local else ', far apart'}"
             f"{', handed over' if self.hands_over else ''}{', with upkeep' if self.has_upkeep else ''}"
-            f"{', foreseeing' if self.foresees else ''}; "
+            f"{', foreseeing' if self.foresees else ''}{', long' if self.is_long else ''}; "
             f"aims at {aim.fault.name} in {aim.state}, then a crash at {aim.point.label}:{self.nth}"
         )
 
 
-def plan_of(seed: int) -> Plan:
-    """The plan of a seed: always the same."""
+def plan_of(seed: int, *, is_long: bool | None = None) -> Plan:
+    """The plan of a seed: always the same. `is_long` asks for the long or the short one, whichever the seed has."""
+    plan = _long_plan(seed)
+    is_long = seed % LONG_EVERY == 0 if is_long is None else is_long
+    return plan if is_long else _shortened(plan)
+
+
+def _shortened(plan: Plan) -> Plan:
+    """The same aim with less around it: what else takes part is drawn, and mostly is little."""
+    rng = random.Random(f"short {plan.seed}")
+    return msgspec.structs.replace(
+        plan,
+        is_long=False,
+        records=max(plan.guided, rng.choice((1, 1, 1, 1, 2, 3))),
+        coordinators=rng.choice((1, 1, 1, 1, 2)),
+        workers=rng.choice((1, 1, 1, 2)),
+    )
+
+
+def _long_plan(seed: int) -> Plan:
     aims = covering_list()
     aim = aims[seed % len(aims)]
     rng = random.Random(seed)
@@ -121,6 +157,7 @@ def plan_of(seed: int) -> Plan:
         nth=rng.choice((1, 1, 1, 2)),
         # A state in which a record waits would hardly be seen.
         hands_over=rng.random() < 0.5 and shape.machine.kind[aim.state] != "ready",
+        is_long=True,
     )
 
 

@@ -7,7 +7,7 @@ whatever is due until nothing moves. The checker then reads the export.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,7 +21,7 @@ from lab.checker import (
 )
 from lab.simulation.bench import Bench
 from lab.simulation.faults import inject, let_others_in
-from lab.simulation.plan import Fault, Plan, plan_of
+from lab.simulation.plan import LOAD_FAULTS, Fault, Plan, plan_of
 from lab.simulation.processes import (
     HEARTBEAT_S,
     LEASE_S,
@@ -48,10 +48,8 @@ from stateward.engine.history import anchor_line, lane_lines, record_line
 from stateward.storage.store import Store
 from stateward.transport import NO_WORKER
 
-STEPS_MAX = 70
-STEPS_AFTER = 6
 WRITTEN_EVERY = 8
-CRASHES_MAX = 3
+DOCUMENTS_MAX = 8  # of which those of a short history are drawn
 LOAD_STEPS_MAX = 8
 IDLE_MAX = 8
 WISH_WEIGHT = 4
@@ -64,13 +62,6 @@ EVENT_FAULTS = (
     Fault.EVENT_LOST, Fault.EVENT_DOUBLED, Fault.EVENT_DELAYED, Fault.EVENTS_REORDERED,
 )  # fmt: skip
 WAITING = "SELECT id FROM records WHERE waiting IS NOT NULL OR (rest = 'held' AND due_at IS NULL)"
-LOAD_FAULTS = (
-    Fault.KILL_WORKER,
-    Fault.KILL_AGAIN,
-    Fault.STOP_WORKER,
-    Fault.SEQUENCED,
-    Fault.CANCELLED,
-)
 
 # Points that a quiet history does not come to, and what brings it there.
 PROVOKED: dict[Point, tuple[Fault, ...]] = {
@@ -86,6 +77,19 @@ PROVOKED: dict[Point, tuple[Fault, ...]] = {
 }
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Length(NamedTuple):
+    """How long a history goes on, at most and after its aim was met."""
+
+    steps_max: int
+    steps_after: int
+    crashes_max: int
+    spares: int  # documents that are submitted only where no other one leads to the aim
+
+
+LONG = Length(steps_max=70, steps_after=6, crashes_max=3, spares=0)
+SHORT = Length(steps_max=45, steps_after=2, crashes_max=2, spares=3)
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -118,9 +122,12 @@ class Report(msgspec.Struct, kw_only=True):
         return (f"{aim.machine}.{aim.state}", aim.fault.name, aim.point.label) in self.triples
 
 
-def simulate(seed: int, arena: Arena | None = None) -> Report:
-    """Run a seed. The same seed gives the same report, whatever ran before."""
-    return simulate_plan(plan_of(seed), arena or Arena())
+def simulate(seed: int, arena: Arena | None = None, *, is_long: bool | None = None) -> Report:
+    """Run a seed, in the long or the short history that it has or that is asked for.
+
+    The same seed gives the same report, whatever ran before.
+    """
+    return simulate_plan(plan_of(seed, is_long=is_long), arena or Arena())
 
 
 def simulate_plan(plan: Plan, arena: Arena) -> Report:
@@ -155,7 +162,9 @@ class Life:
         self.bench = Bench(world) if world.plan.needs_several else None
         if world.plan.foresees:
             let_others_in(world)
-        self._names = [f"doc{number}" for number in range(world.plan.records)]
+        self._length = LONG if world.plan.is_long else SHORT
+        self._names = self._documents()
+        self._spares = [f"spare-{letter}" for letter in "abc"[: self._length.spares]]
         self._faults: dict[str, int] = {}
         self._struck: dict[tuple[str, str], None] = {}
         self._cut: dict[tuple[str, str], None] = {}
@@ -171,13 +180,22 @@ class Life:
             world.machine.kind[self._aim.state] == "ready" or world.rng.random() < 0.5
         )
 
+    def _documents(self) -> list[str]:
+        """What is submitted. By their numbers some of those that are not guided are driven from outside or imported."""
+        plan, rng = self._plan, self._world.rng
+        if plan.is_long:
+            return [f"doc{number}" for number in range(plan.records)]
+        guided = range(plan.guided)
+        others = rng.sample(range(plan.guided, DOCUMENTS_MAX), plan.records - plan.guided)
+        return [f"doc{number}" for number in (*guided, *others)]
+
     def live(self) -> None:
         """Steps, until the aim is met and a little longer, or for too long."""
         world = self._world
         for process in world.processes:
             world.start(process)
         self._submit()
-        while world.steps < STEPS_MAX and not self._is_over():
+        while world.steps < self._length.steps_max and not self._is_over():
             world.steps += 1
             world.catch_up()
             guided = set(world.routes) if self._struck_at is None else set()
@@ -186,7 +204,9 @@ class Life:
             if self.bench is not None:
                 self.bench.step(guided)
             self.follow()
-            if self._is_loaded() or self._is_astray():
+            if self._is_astray():
+                self._open((self._spares or self._names).pop(0))
+            elif self._is_loaded():
                 self._submit()
             elif not self._strike():
                 self._step()
@@ -207,7 +227,7 @@ class Life:
     def _is_astray(self) -> bool:
         """Whether the guided record left its route before the fault; then the next one is guided."""
         world = self._world
-        if self._struck_at is not None or not world.routes or not self._names:
+        if self._struck_at is not None or not world.routes or not (self._names or self._spares):
             return False
         (record_id,) = world.routes
         is_there = world.witness.status[record_id] == self._aim.state
@@ -224,7 +244,8 @@ class Life:
             if self._struck_at is not None and self._aim.point in world.crashes:
                 self._met_at = world.steps
             return False
-        return len(world.crashes) >= CRASHES_MAX or world.steps >= self._met_at + STEPS_AFTER
+        is_cut = len(world.crashes) >= self._length.crashes_max
+        return is_cut or world.steps >= self._met_at + self._length.steps_after
 
     # The aim
 
@@ -329,10 +350,16 @@ class Life:
         if world.rng.random() < 0.1:
             choices.append(self._whim)
         is_early = due_at is not None and due_at > world.now
-        if not choices or (is_early and world.is_time_wanted()):
+        if not choices and due_at is None and self._is_point_missed():
+            self._open(self._spares.pop(0))
+        elif not choices or (is_early and world.is_time_wanted()):
             self._leap_to_due()
         else:
             world.rng.choice(choices)()
+
+    def _is_point_missed(self) -> bool:
+        """Whether nothing moves any more that could come to the point; a spare document will."""
+        return self._struck_at is not None and self._met_at is None and bool(self._spares)
 
     def _is_submit_time(self) -> bool:
         """Some documents come at any time; the last ones are kept for after the fault."""
@@ -389,11 +416,12 @@ class Life:
             self._world.looked()
 
     def _submit(self) -> None:
-        world = self._world
         if self._names:
-            name = self._names.pop(0)
-            world.submit([name])
-            self._guide(name)
+            self._open(self._names.pop(0))
+
+    def _open(self, name: str) -> None:
+        self._world.submit([name])
+        self._guide(name)
 
     def _guide(self, name: str) -> None:
         """The first record, or the second where the first is to be under way, goes where the aim is."""
