@@ -163,11 +163,27 @@ def test_a_column_for_debits_and_credits_with_a_minus_is_one_of_amounts(tmp_path
     assert found.flags == []
 
 
-def test_the_only_column_of_a_side_with_both_signs_is_one_of_amounts(tmp_path: Path) -> None:
+def test_a_card_with_nothing_but_credits_of_both_signs_is_doubted(tmp_path: Path) -> None:
     heading: Line = [(40, "Date"), (120, "Description"), (-545, "Credits")]
     found = read(tmp_path, lines(*CARD, heading, *PURCHASES))
 
-    assert found.amounts == ["-96.40", "650.00", "-19.00"]
+    assert "SIGN_UNPROVEN" in found.flags
+
+
+def test_withdrawals_with_one_reversal_went_out_and_are_not_proven(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        lines(
+            [(40, "Statement from 01.02.2026 to 28.02.2026")],
+            [(40, "Date"), (120, "Description"), (-500, "Withdrawals")],
+            [(40, "13.02.2026"), (120, "Rent"), (-500, "500.00")],
+            [(40, "14.02.2026"), (120, "Bakery"), (-500, "12.00")],
+            [(40, "15.02.2026"), (120, "Bakery returned"), (-500, "-12.00")],
+        ),
+    )
+
+    assert found.amounts == ["-500.00", "-12.00", "12.00"]
+    assert found.flags != []
 
 
 def test_debits_with_and_without_a_minus_are_doubted_where_no_sum_tells_them(

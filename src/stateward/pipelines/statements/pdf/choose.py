@@ -325,6 +325,7 @@ def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> Trie
     doubt = _doubt(reading, draft, lines, opening, is_chained=is_chained)
     doubt = doubt or _missing_marks(draft.rows, terms, result, is_opened=opening is not None)
     doubt = doubt or _mixed_debits(draft.rows, terms, result)
+    doubt = doubt or _card_credits(draft, terms)
     doubt = "" if draft.hints.sign else doubt
     score = 2 * is_summed - 2 * (not is_summed and bool(opening and closing)) - unread
     score += 0 if chain is None else (2 if chain.holds else -2)
@@ -450,6 +451,17 @@ def _mixed_debits(drafts: Sequence[DraftRow], terms: ReadingTerms, result: Recon
     if len(signs) < 2 or result.is_reconciled:
         return ""
     return "some debits have a minus and others none: which of them are reversals is not proven"
+
+
+def _card_credits(draft: SectionDraft, terms: ReadingTerms) -> str:
+    """A card with nothing but credits of both signs: half of a name may be missing, and a debt adds up either way."""
+    roles = {role for entry in draft.rows for role in entry.money if role in vocab.AMOUNT_ROLES}
+    if not draft.card or roles != {vocab.CREDIT}:
+        return ""
+    read = (money.amount(entry.money.get(vocab.CREDIT, ""), terms.decimal) for entry in draft.rows)
+    if len({value > 0 for value in read if value}) < 2:
+        return ""
+    return "the only column of amounts of a card is called credits, and has amounts of both signs"
 
 
 def _sign_of_mark(entry: DraftRow, decimal: str) -> int | None:

@@ -13,7 +13,6 @@ from itertools import pairwise
 
 import msgspec
 
-from stateward.pipelines.kit.money import MINUS
 from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
@@ -204,18 +203,6 @@ def _leave_fees(heading: TableHeading, dated: Sequence[StatementLine]) -> None:
             kept = min(own, key=lambda at: abs(at - others[0]))
             for at in own:
                 heading.columns[at].role = role if at == kept else vocab.OTHER
-
-
-def has_both_signs(heading: TableHeading, lines: Iterable[StatementLine], role: str) -> bool:
-    """Whether amounts with a minus and others without one stand in a column."""
-    found = _under_columns(heading, lines)
-    signs = {
-        any(letter in token.text for letter in (*MINUS, "("))
-        for at, tokens in found.items()
-        if heading.columns[at].role == role
-        for token in tokens
-    }
-    return len(signs) > 1
 
 
 def _under_columns(

@@ -13,7 +13,6 @@ from stateward.pipelines.statements.pdf.centred import join_centred
 from stateward.pipelines.statements.pdf.columns import (
     TableColumn,
     TableHeading,
-    has_both_signs,
     heading_at,
     heading_worth,
     measure_columns,
@@ -167,15 +166,12 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
                 break
         else:
             groups.append([table])
-    sides = vocab.AMOUNT_ROLES & {role for table in tables for role in table.heading.roles}
     for group in groups:
         heading = group[0].heading
         lines = [line for table in group for line in table.lines]
         _join_days(heading, lines)
         _spell_out_days(heading, lines)
         measure_columns(heading, lines)
-        if len(sides) == 1 and has_both_signs(heading, lines, *sides):
-            _make_amounts(heading)
         _take_day_lines(heading, lines)
         if heading.has(vocab.DATE_ROLES) and (days := unnamed_dates(heading, lines)):
             named = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
@@ -212,13 +208,6 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
         is_last = is_amount_last(everything)
         for table in group:
             table.is_amount_last = is_last
-
-
-def _make_amounts(heading: TableHeading) -> None:
-    """Let the only column of a side hold amounts of both: `Credits` with purchases and, with a minus, payments."""
-    for column in heading.columns:
-        if column.role in (vocab.DEBIT, vocab.CREDIT):
-            column.role = vocab.AMOUNT
 
 
 def _join_centred(tables: Sequence[PdfTable]) -> None:
