@@ -74,14 +74,14 @@ _SURFING = re.compile(
     re.IGNORECASE,
 )
 _ONCE = re.compile(r"\b(?:einmalig\w*|one-off|one-time|once)\b", re.IGNORECASE)
-_FEE = re.compile(r"bonus|mahn|gebühr|rücklast|kaution|\bfee\b|deposit", re.IGNORECASE)
+_FEE = re.compile(r"bonus|mahn|gebühr|rücklast|kaution|\bfees?\b|deposit", re.IGNORECASE)
 _BONUS = re.compile(
     r"bonus|rabatt|nachlass|vorteil|gutschrift|guthaben|cashback|credit|discount|rebate|saving",
     re.IGNORECASE,
 )
 _READING = re.compile(r"abgelesen|ablesung|zählerstand|meter\s+read", re.IGNORECASE)
 _CONCLUDED = re.compile(
-    r"\b(?:you\s+(?:made|agreed|signed|ordered|placed)|we\s+agreed|abgeschlossen|vertrag\w*\b[^.;]{0,40}\bgeschlossen|unterschrieben|bestellt)\b[^.;]{0,40}"
+    r"\b(?:you\s+(?:made|agreed|accepted|signed|ordered|placed)|we\s+agreed|abgeschlossen|vertrag\w*\b[^.;]{0,40}\bgeschlossen|unterschrieben|bestellt)\b[^.;]{0,40}"
     r"\b(?:on|am)\s*$|\b(?:antrag|auftrag|bestellung)s?\s+vom\s*$",
     re.IGNORECASE,
 )
@@ -89,6 +89,12 @@ _CONCLUDED = re.compile(
 _COMING = re.compile(r"\b(?:wird|werden|will\s+be|is\s+to\s+be)\b[^.;]*$", re.IGNORECASE)
 _CLOSED = re.compile(r"\s*geschlossen\b", re.IGNORECASE)
 _OF_CONTRACT = re.compile(r"vertrag|vereinbarung|versicherung", re.IGNORECASE)
+_SPAN = re.compile(  # a part of the time that costs nothing is another price
+    r"monat|\bmtl|month|jahr|year|woche|week|tag|\bday|erste|first|\b(?:bis|ab|from|until|till|vor|nach|after|before)\b|trial|probe",
+    re.IGNORECASE,
+)
+# Whatever else is said of it, such a day is one on which something ends.
+_OF_END = re.compile(r"ende\b|\bbeend\w*|\bend(?:s|ed|ing)?\b|\bexpir\w*|\bablauf\b", re.IGNORECASE)
 _MADE = re.compile(r"\s*(?:ab)?geschlossen\b|\s*unter(?:zeichnet|schrieben)\b", re.IGNORECASE)
 _NET = re.compile(r"\b(?:netto|net)\b", re.IGNORECASE)
 _NOTICE = re.compile(r"kündig|\bnotice\b|terminat", re.IGNORECASE)
@@ -205,6 +211,8 @@ def _rival(
             continue
         if _is_other_unit(rule, each.candidate) or _is_chosen(each, choices):
             continue
+        if _is_nothing(rule, each.candidate) and not reader.says(each, _SPAN):
+            continue
         is_sure = not choices[rule.name].best.is_weak
         if is_sure and each.candidate.per == "day" and reader.is_stand_in(each, rule):
             continue  # a standing charge of a day is a part of what is paid a month
@@ -216,6 +224,11 @@ def _rival(
 def _is_other_unit(rule: FieldRule, candidate: ValueCandidate) -> bool:
     """Whether an amount is for something else by its unit: a price of a kWh is no rival of a monthly amount."""
     return rule.kind == "money" and (rule.per == "kWh") != (candidate.per == "kWh")
+
+
+def _is_nothing(rule: FieldRule, candidate: ValueCandidate) -> bool:
+    """Whether an amount is no amount: `Router: eigenes Gerät 0,00 €`. A month that costs nothing is another price."""
+    return rule.kind == "money" and candidate.number == 0 and candidate.per != "month"
 
 
 def _is_chosen(each: LinkedValue, choices: Mapping[str, FieldChoice]) -> bool:
@@ -245,6 +258,10 @@ def _is_explained(
             or reader.is_special_case(each)
             or (reader.says(each, WITHDRAWAL) and not reader.says(each, _NOTICE))
         )
+    if rule.kind == "money" and reader.is_taxed(each, choices[rule.name]):
+        return False
+    if rule.kind == "date" and reader.is_left_to(each, choices[rule.name]):
+        return reader.is_of_payment(each) or reader.is_of_conclusion(each)
     if rule.kind == "date" and (
         _is_of_another(best, rule, ADJACENT_MIN)
         or reader.is_letter_date(each)
@@ -435,6 +452,24 @@ class _Reader:
         """Whether the statement of a value has a label of that field."""
         return any(one.what == name for label in self._labels(each) for one in label.meanings)
 
+    def is_left_to(self, each: LinkedValue, choice: FieldChoice) -> bool:
+        """Whether a statement has a label of a field and this value alone: `Vertragsende, abgeschlossen am …`."""
+        if not self.is_about(each, choice.best.field):
+            return False
+        best, page = choice.best, self.reading.pages[each.page]
+        places = list(statement(page, each.candidate.start, each.candidate.end))
+        values = [one.start for one in page.candidates if one.kind == each.candidate.kind]
+        is_alone = sum(first <= at < last for at in values for first, last in places) == 1
+        return is_alone and (best.page, best.start) != (each.page, each.candidate.start)
+
+    def is_taxed(self, each: LinkedValue, choice: FieldChoice) -> bool:
+        """Whether an amount is the chosen one of its row with a tax: then that one is paid."""
+        page, best = self.reading.pages[each.page], choice.best
+        cell = page.cell(each.candidate.start)
+        chosen = page.cell(best.start) if best.page == each.page else None
+        is_in_row = cell is not None and chosen is not None and cell.row == chosen.row
+        return is_in_row and is_net_of(best.number, each.candidate.number)
+
     def is_part(self, each: LinkedValue, name: str) -> bool:
         """Whether an amount is a part of a chosen sum: net, or in a row without a label of that field itself."""
         page = self.reading.pages[each.page]
@@ -544,6 +579,8 @@ class _Reader:
         before = page.text[max(0, each.candidate.start - REFERENCE_CHARS) : each.candidate.start]
         if is_first_payment(before):
             return True
+        if _OF_END.search(before):
+            return False
         is_closed = _CLOSED.match(page.text, each.candidate.end) is not None
         if _COMING.search(before) or (is_closed and not _OF_CONTRACT.search(before)):
             return False

@@ -56,7 +56,7 @@ NEW_WORDS = re.compile(
 SENTENCE_CHARS = 260
 TAB = "\t"
 _FIRST_PAYMENT = re.compile(
-    r"\berstmals\s+(?:fällig\s+)?(?:am|zum)\s*$|\bfirst\s+(?:payment|collected|taken|due)\b[^.;]{0,20}$",
+    r"\berstmals\s+(?:fällig\s+)?(?:am|zum)\s*$|\bfirst\s+(?:payment|direct\s+debit|instal?lment|premium|collected|taken|due)\b[^.;]{0,30}$",
     re.IGNORECASE,
 )
 # The days in which a customer may withdraw are no notice, and their last day is no date of the contract.

@@ -25,7 +25,7 @@ WEAK_COLON = 0.72
 NAME_BEHIND = "the name behind"
 COLON, BESIDE, OVER, NEXT_LINE, QUOTED, RUN = 1.0, 0.97, 0.92, 0.9, 0.95, 0.86
 LISTED_MIN = 2  # commas
-OWN_WORD, OWN_TITLE, QUOTED_TITLE = 0.6, 0.8, 0.7
+OWN_WORD, OWN_TITLE, QUOTED_TITLE, NAMED_TITLE = 0.6, 0.8, 0.7, 0.84
 
 _COLON = re.compile(
     r"(?:\s(?:details|name|information|info|Angaben|Daten|Bezeichnung))?\s*(?:\([^()\n]{0,40}\))?\s*[:=]\s*(?=\S)"
@@ -42,6 +42,12 @@ _RUN = re.compile(
 # A word with a capital, in the middle of a sentence, right before a label: `on the Fixed Tariff v34` names it so.
 _WITHIN_NAME = re.compile(r"[\w,] (?!(?:Your|Our|The|Ihr|Unser|Dein)\w* )[A-ZÄÖÜ][\w-]* \Z")
 _BRAND = re.compile(r"(?P<name>[a-zäöü][\w-]+ (?:[A-ZÄÖÜ0-9][\w&+./'’-]*[ \u00a0\n]?)+)")
+# `Ihre Vertragsbestätigung: …`, `Confirmation of your new contract – …`
+_TITLE = re.compile(
+    r"\s*(?:(?:Ihre?|Deine?|Your)\s+)?(?:(?:Vertrags|Auftrags|Bestell|Liefer)bestätigung|Bestätigung\s+(?:Ihres|deines)\s+\w*[Vv]ertrage?s"
+    r"|(?:(?:Contract|Order)\s+[Cc]onfirmation|Confirmation\s+of\s+your\s+(?:new\s+)?(?:\w+\s+)?(?:contract|plan|tariff|order)))"
+    r"\s*(?::|[-–—])\s*(?:(?:Ihr|Dein|Your)\s+)?(?P<name>[A-Z0-9ÄÖÜ](?:[^\n:;,.!?]|\.(?=\S)){3,50}?)\s*"
+)
 _CHOSEN = re.compile(r"\s*[\[(]\s?[xX✓]\s?[\])]\s*|\s*[☒☑✓✔]\s*")
 _ASIDE = re.compile(r"(?<=\S\S\S)\s*\([^()]*\)\s*$")
 _CUT = re.compile(
@@ -75,6 +81,7 @@ def candidates(rule: FieldRule, reading: ContractReading) -> list[FieldCandidate
                     found.extend(_candidate(rule, page, (at, start, end), (strength * weight, why)))
         found.extend(_own(rule, page, at))
         found.extend(_quoted_title(rule, page, at))
+        found.extend(_behind_title(rule, page, at))
     return _with_repetitions(found)
 
 
@@ -264,6 +271,30 @@ def _quoted_title(rule: FieldRule, page: AnalyzedPage, at: int) -> Iterator[Fiel
             start = row[0].start + quoted.start("name")
             place = (at, start, row[0].start + quoted.end("name"))
             yield from _candidate(rule, page, place, (QUOTED_TITLE, "in quotes in the title"))
+
+
+def _behind_title(rule: FieldRule, page: AnalyzedPage, at: int) -> Iterator[FieldCandidate]:
+    """The name behind a title that says what the letter is: `Ihre Vertragsbestätigung: Natur12 Strom`."""
+    if at or rule.words:
+        return
+    for row in page.grid.rows[:TITLE_ROWS]:
+        title = _TITLE.fullmatch(page.text, row[0].start, row[0].end) if len(row) == 1 else None
+        if title and _is_of_two(title["name"]) and not _is_labelled(page, title):
+            place = (at, title.start("name"), title.end("name"))
+            yield from _candidate(rule, page, place, (NAMED_TITLE, "behind the title"))
+
+
+def _is_of_two(name: str) -> bool:
+    """Whether a name is more than one word: `Auftragsbestätigung: Umzug` names what was ordered."""
+    return len(name.split()) > 1 and not any(
+        word.isdigit() and len(word) > 4 for word in name.split()
+    )
+
+
+def _is_labelled(page: AnalyzedPage, title: re.Match[str]) -> bool:
+    """Whether what stands behind a title is a label, or has one."""
+    first, last = title.span("name")
+    return any(first <= each.start < last for each in page.mentions)
 
 
 def _with_repetitions(found: list[FieldCandidate]) -> list[FieldCandidate]:
