@@ -45,6 +45,13 @@ def test_what_is_missing_is_said_and_nothing_else(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_an_article_of_which_the_publisher_keeps_the_text_back_says_so(tmp_path: Path) -> None:
+    start, end = PMC.index("<body"), PMC.index("</body>") + len("</body>")
+    paper = read(tmp_path, PMC[:start] + PMC[end:])
+
+    assert "NO_BODY" in [each.code for each in findings(paper.metadata, paper.blocks, paper.notes)]
+
+
 def test_a_paper_that_cannot_be_found_is_refused(tmp_path: Path) -> None:
     text = read(tmp_path, TEXT, "a.txt")
     block = Block(kind="paragraph", text="Words.")

@@ -89,6 +89,11 @@ def _notes(source: XmlSource, root: etree._Element, article: etree._Element) -> 
             code="UNKNOWN_ENTITY",
             message=f"characters with these names are unknown and stay as written: {names}",
         )
+    if article.find("body") is None:
+        yield Note(
+            code="NO_BODY",
+            message="the article has no body: some publishers give readers of XML the abstract alone",
+        )
     if root is not article and len(root.findall(".//article")) > 1:
         yield Note(
             code="SEVERAL_PAPERS",
