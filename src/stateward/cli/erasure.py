@@ -97,7 +97,12 @@ def _compact(context: CliContext) -> Exit:
     with context.local_app() as app:
         context.progress("the database is written anew")
         app.database.compact()
-    context.say("the database was written anew: its files hold nothing that was erased")
+        is_file = app.settings.store_path is not None
+    context.say(
+        "the database was written anew: its file holds nothing that was erased"
+        if is_file
+        else "what was deleted is free: the server writes over it, and over its log, in its time"
+    )
     return Exit.OK
 
 
