@@ -16,7 +16,7 @@ from stateward.console.content import Content, Form
 from stateward.console.document import ShownFile
 from stateward.core.model import Json
 from stateward.settings import Settings
-from tests.console.scene import BROKEN, Scene, contract_pdf, staged
+from tests.console.scene import BROKEN, Scene, contract_pdf, contract_text, staged
 
 GALLERY = Path(__file__).with_name("gallery.py")
 
@@ -198,6 +198,27 @@ def test_reads_and_exports_are_noted_and_a_pdf_is_never_opened_by_the_browser_it
         ("document_read", record_id, {}),
         ("exported", record_id, {"what": "items", "form": "csv"}),
         ("exported", "", {"what": "history"}),
+    ]
+
+
+def test_a_text_that_is_shown_on_a_page_and_items_over_the_api_are_noted(tmp_path: Path) -> None:
+    def noting(settings: Settings) -> Settings:
+        return replace(settings, api=replace(settings.api, audit_reads=True))
+
+    with staged(tmp_path, settle=noting) as scene:
+        record_id = scene.submit(contract_text("43,50"), name="a.txt", machine="contract")
+        assert scene.rested(record_id) == "review_required"
+        httpx2.get(scene.page(f"/records/{record_id}/document"))
+        httpx2.get(scene.page(f"/review/{record_id}"))
+        httpx2.get(scene.page("/review-queue"))
+        httpx2.get(f"{scene.url}/records/{record_id}/items?stage=extract")
+
+        entries = [each for each in scene.app.audit.entries() if "anonymous" in each.actor]
+
+    assert [(each.verb, each.record_id) for each in reversed(entries)] == [
+        ("document_read", record_id),
+        ("document_read", record_id),
+        ("exported", record_id),
     ]
 
 

@@ -24,8 +24,10 @@ from stateward.core.model import Fields, Record, clean_text
 from stateward.core.view import flag_codes
 from stateward.definition.display import Column, columns_of
 from stateward.definition.plugin import Hint
+from stateward.server.audit import note_read
 from stateward.server.auth import Asked, caller_of, get_visible_record, service_of
 from stateward.server.flags import reread
+from stateward.storage.audit import DOCUMENT_READ
 
 VALUE_CHARS_MAX = 2000
 CODE_CHARS_MAX = 80
@@ -92,6 +94,7 @@ async def correction(request: Asked, record_id: FromPath[str]) -> Response[bytes
             app.editions.release()
 
     found = await service_of(request).upload_thread().ask(look)
+    await note_read(request, DOCUMENT_READ, record_id=record_id)
     here = "flags" if found.flags else "review" if found.is_in_review else "records"
     return await page(request, "correct.html", {"it": found}, here=here)
 

@@ -17,6 +17,9 @@ from stateward.core.errors import ArtifactError, UnknownName
 from stateward.core.files import SavedFile
 from stateward.core.model import Fields, Json, Record, clean_text
 from stateward.definition.display import ItemView, Where
+from stateward.server.audit import note_read
+from stateward.server.auth import Asked
+from stateward.storage.audit import DOCUMENT_READ
 
 PAGES_MAX = 60
 NAME_CHARS_SHOWN = 80
@@ -60,6 +63,12 @@ class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
                 return "text"
         suffix = PurePath(self.name).suffix.lstrip(".").upper()
         return f"{suffix} file" if suffix.isalnum() else "file"
+
+
+async def note_shown(request: Asked, record: Record, shown: ShownFile | None) -> None:
+    """Note that a document is read, where its text is a part of the page; any other is fetched, and noted then."""
+    if shown is not None and shown.form in ("text", "pages"):
+        await note_read(request, DOCUMENT_READ, record_id=record.id, file=shown.file)
 
 
 class FileLink(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from litestar.params import FromPath
 from stateward import schemas
 from stateward.app import App
 from stateward.console.badges import open_flags
-from stateward.console.document import FileLink, ShownFile, file_links, shown_file
+from stateward.console.document import FileLink, ShownFile, file_links, note_shown, shown_file
 from stateward.console.layout import HEADERS, console_of, fragment, html, page, problem_text
 from stateward.console.review import CheckedRows, checked_rows, row_marks
 from stateward.console.static_files import BASE
@@ -83,6 +83,8 @@ async def _page(request: Asked, record_id: str | None) -> Response[bytes]:
         return {**queue, "work": work, "decided": _last_decision(app, caller, decided)}
 
     facts = await service_of(request).broad.ask(look)
+    if work := facts["work"]:
+        await note_shown(request, work.record, work.shown)
     return await page(request, "flags.html", facts, here="flags")
 
 

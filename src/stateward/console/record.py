@@ -19,6 +19,7 @@ from stateward.app.views import attempt_view
 from stateward.console.document import (
     content_of,
     file_links,
+    note_shown,
     pictures_of,
     place_of,
     shown_file,
@@ -536,7 +537,9 @@ async def document(
         shown = shown_file(app, found, BASE, file=file)
         return {"record": found, "shown": shown, "files": files}
 
-    return fragment(request, "document.html", await service_of(request).broad.ask(look_))
+    facts = await service_of(request).broad.ask(look_)
+    await note_shown(request, facts["record"], facts["shown"])
+    return fragment(request, "document.html", facts)
 
 
 @get("/records/{record_id:str}/content", opt={"right": "read", "by_link": True})

@@ -22,6 +22,7 @@ from stateward.console.document import (
     ShownFile,
     file_links,
     mark_of,
+    note_shown,
     place_of,
     shown_file,
 )
@@ -188,7 +189,9 @@ async def _total(request: Asked, tasks: Sequence[schemas.ReviewTask]) -> int:
 
 async def _work(request: Asked, record_id: str) -> Work:
     caller = caller_of(request)
-    return await service_of(request).broad.ask(lambda app: look(app, caller, record_id))
+    found = await service_of(request).broad.ask(lambda app: look(app, caller, record_id))
+    await note_shown(request, found.record, found.shown)
+    return found
 
 
 def tasks_of(

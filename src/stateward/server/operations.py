@@ -32,6 +32,7 @@ from stateward.core.model import (
 from stateward.definition.plugin import AUTO
 from stateward.engine.coordinator import Submission, Submitted
 from stateward.server import views
+from stateward.server.audit import note_read
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -59,6 +60,7 @@ from stateward.server.problems import Refusal
 from stateward.server.refused_uploads import note_refusal
 from stateward.server.service import Service
 from stateward.server.upload_stream import Archive, Form, RefusedMember, UploadReceiver
+from stateward.storage.audit import EXPORTED
 from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.outputs import StoredChunks
 
@@ -415,7 +417,10 @@ async def get_items(
         )
         return views.json_answer(document, headers=link(request.url, following))
 
-    return await service.broad.ask(look)
+    answer = await service.broad.ask(look)
+    if at is None:  # one who reads on has been noted
+        await note_read(request, EXPORTED, record_id=record_id, what="items")
+    return answer
 
 
 def _rows(
