@@ -229,6 +229,18 @@ def test_a_cell_beyond_all_bounds_is_said_and_not_raised() -> None:
     assert "cannot be told apart" in papers[-1].fault
 
 
+def test_a_text_of_empty_lines_is_looked_through_once() -> None:
+    assert not is_list(b"a" + b"\n" * 60_000, "paper.txt")
+
+
+def test_entries_of_long_lists_say_their_lines() -> None:
+    bibtex = "".join(f"@article{{a{n},\n doi = {{10.5555/{n}}}}}\n\n" for n in range(1, 4))
+    cited = "".join(f"\n{n}. J Pots. 2011.\n\nPMID: {n}\n\n" for n in range(1, 4))
+
+    assert [each.line for each in entries_of(bibtex)] == [1, 4, 7]
+    assert [each.line for each in entries_of(cited)] == [2, 7, 12]
+
+
 def test_a_list_in_another_encoding_is_read(tmp_path: Path) -> None:
     path = tmp_path / "savedrecs.txt"
     path.write_text(WEB_OF_SCIENCE_TABLE, encoding="utf-16")

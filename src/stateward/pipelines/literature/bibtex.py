@@ -9,9 +9,10 @@ NESTED_MAX = 50  # braces in each other in a value; with more, one of them is ne
 UNCLOSED_CHARS_MAX = 1000  # of a value whose brace is never closed
 # EndNote writes entries without a key.
 _ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*(?:[^,\s]{0,300}\s*,|(?=[A-Za-z][\w-]*\s*=))")
-_BEGINNING = re.compile(r"^\s*@\s*[A-Za-z]+\s*[{(]", re.MULTILINE)
+# Blanks of one line alone: with line ends, a text of empty lines would be searched once for each of them.
+_BEGINNING = re.compile(r"^[ \t]*@\s*[A-Za-z]+\s*[{(]", re.MULTILINE)
 _SURE = re.compile(
-    r"^\s*@\s*[A-Za-z]{4,20}\s*\{\s*(?:[^,\s{}]{0,300}\s*,\s*)?[A-Za-z][\w-]*\s*=\s*[{\"0-9]",
+    r"^[ \t]*@\s*[A-Za-z]{4,20}\s*\{\s*(?:[^,\s{}]{0,300}\s*,\s*)?[A-Za-z][\w-]*\s*=\s*[{\"0-9]",
     re.MULTILINE,
 )
 _FIELD = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*")
@@ -34,12 +35,12 @@ def is_bibtex(text: str, *, is_sure: bool = False) -> bool:
 
 def bibtex_entries(text: str) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     """Each entry with its line: its kind as `type`, and its fields."""
-    at = 0
+    at, line, counted = 0, 1, 0
     while (found := _ENTRY.search(text, at)) is not None:
         kind, at = found[1].lower(), found.end()
         if kind in _NO_ENTRIES:
             continue
-        line = text.count("\n", 0, found.start()) + 1
+        line, counted = line + text.count("\n", counted, found.start()), found.start()
         fields, end = _fields(text, at)
         at = at if end >= len(text) else end  # what is never closed must not hide what follows
         pairs = [("type", kind), *fields.items()]

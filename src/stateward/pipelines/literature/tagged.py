@@ -138,8 +138,9 @@ def is_cited_text(text: str) -> bool:
 
 def cited_entries(text: str) -> Iterator[tuple[int, Pairs]]:
     """Each citation of such a text: its own PMID is the last that it names, after those of errata."""
+    line, counted = 1, 0
     for start, part in _parts(text):
-        line = text.count("\n", 0, start) + 1
+        line, counted = line + text.count("\n", counted, start), start
         found = [*_CITED.finditer(part)]
         if not found:
             yield line, [("title", squeeze(part)[:300])]
@@ -155,8 +156,9 @@ def _parts(text: str) -> list[tuple[int, str]]:
         return []
     starts: list[int] = []
     for found in _NUMBERED.finditer(text):
-        is_alone = text[: found.start()].endswith("\n\n") or not text[: found.start()].strip()
+        at = found.start()
+        is_alone = not starts or text[at - 2 : at] == "\n\n"
         if is_alone and int(found[1]) == len(starts) + 1:
-            starts.append(found.start())
+            starts.append(at)
     ends = [*starts[1:], len(text)]
     return [(start, text[start:end]) for start, end in zip(starts, ends, strict=True)]
