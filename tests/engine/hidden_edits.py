@@ -41,6 +41,53 @@ def own_trigger(forger: Forger) -> None:
     )
 
 
+def partial_index(forger: Forger) -> None:
+    """Lists by status would not show what is queued."""
+    forger.later("DROP INDEX records_status")
+    forger.later(
+        "CREATE INDEX records_status ON records (machine, status, id) WHERE status <> 'queued'"
+    )
+
+
+def index_entries(forger: Forger) -> None:
+    """Lists by status read the index alone, which SQLite takes for a table as long as its schema says so."""
+    forger.later("PRAGMA writable_schema = ON")
+    forger.later(
+        "CREATE TEMP TABLE own AS SELECT sql FROM sqlite_master WHERE name = 'records_status'"
+    )
+    forger.later(
+        "UPDATE sqlite_master SET type = 'table', tbl_name = name, sql = 'CREATE TABLE records_status"
+        " (machine, status, id, PRIMARY KEY (machine, status, id)) WITHOUT ROWID' WHERE name = 'records_status'"
+    )
+    forger.later("PRAGMA writable_schema = RESET")
+    forger.later("UPDATE records_status SET status = 'failed' WHERE id = 'UL_000001'")
+    forger.later("PRAGMA writable_schema = ON")
+    forger.later(
+        "UPDATE sqlite_master SET type = 'index', tbl_name = 'records', sql = (SELECT sql FROM own)"
+        " WHERE name = 'records_status'"
+    )
+    forger.later("PRAGMA writable_schema = RESET")
+
+
+def no_unique_index(forger: Forger) -> None:
+    forger.later("DROP INDEX transitions_event")
+
+
+def view(forger: Forger) -> None:
+    """It shows today what is there, and could show something else tomorrow."""
+    forger.later("ALTER TABLE holds RENAME TO holds_kept")
+    forger.later("CREATE VIEW holds AS SELECT * FROM holds_kept")
+
+
+def other_collation(forger: Forger) -> None:
+    forger.later("PRAGMA writable_schema = ON")
+    forger.later(
+        "UPDATE sqlite_master SET sql = replace(sql, 'actor TEXT', 'actor TEXT COLLATE NOCASE')"
+        " WHERE name = 'transitions'"
+    )
+    forger.later("PRAGMA writable_schema = RESET")
+
+
 def record_before_first(forger: Forger) -> None:
     """With a whole history of its own, whose numbers come before those that lanes count."""
     double(forger)

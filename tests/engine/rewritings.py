@@ -274,4 +274,17 @@ REWRITINGS = [
     ),
     Rewriting("a trigger is planted", hidden_edits.trigger, UNSEALED, ALONE, {"database"}),
     Rewriting("what a trigger does", hidden_edits.own_trigger, UNSEALED, ALONE, {"database"}),
+    Rewriting(
+        "what an index leaves out", hidden_edits.partial_index, UNSEALED, ALONE, {"database"}
+    ),
+    Rewriting("entries of an index", hidden_edits.index_entries, UNSEALED, ALONE, {"database"}),
+    Rewriting(
+        "that no event counts twice", hidden_edits.no_unique_index, UNSEALED, ALONE, {"database"}
+    ),
+    Rewriting(
+        "a view takes the place of a table", hidden_edits.view, UNSEALED, ALONE, {"database"}
+    ),
+    Rewriting(
+        "how a table compares texts", hidden_edits.other_collation, UNSEALED, ALONE, {"database"}
+    ),
 ]

@@ -136,3 +136,51 @@ def test_it_tells_how_durable_it_is(database: PostgresDatabase) -> None:
     assert facts["fsync"] in {"on", "off"}
     assert facts["synchronous_commit"] in {"on", "off", "local", "remote_write", "remote_apply"}
     assert facts["runner_role"] == RUNNER_ROLE
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        ("CREATE RULE planted AS ON INSERT TO transitions DO ALSO UPDATE records SET rank = 0", "rule planted"),
+        ("ALTER TABLE records ENABLE ROW LEVEL SECURITY", "row security on records"),
+        ("ALTER TABLE transitions DISABLE TRIGGER transitions_announced", "trigger transitions_announced on"),
+        ("DROP TRIGGER lanes_epoch ON lanes", "trigger lanes_epoch on lanes is gone"),
+        (
+            "CREATE OR REPLACE FUNCTION announce_numbers() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RETURN NULL; END $$",
+            "function announce_numbers",
+        ),
+        ("ALTER FUNCTION hold_epoch() SET search_path = elsewhere", "function hold_epoch"),
+        ("DROP INDEX transitions_event", "index transitions_event"),
+        (
+            "ALTER TABLE holds RENAME TO holds_kept; CREATE VIEW holds AS SELECT * FROM holds_kept",
+            "view holds",
+        ),
+        (
+            "CREATE OR REPLACE VIEW log_end AS SELECT coalesce((SELECT max(seq) FROM transitions"
+            " WHERE seq < (SELECT complete_to())), 0) AS seq",
+            "view log_end",
+        ),
+    ],
+)  # fmt: skip
+def test_a_schema_that_is_not_ours_is_named(
+    database: PostgresDatabase, postgres_dsn: str, edit: str, found: str
+) -> None:
+    assert database.damage() == []
+    with psycopg.connect(postgres_dsn) as connection:
+        connection.execute("SET search_path = stateward")
+        connection.execute(edit)
+
+    (sentence,) = database.damage()
+
+    assert found in sentence
+
+
+def test_an_index_and_a_table_of_an_operator_are_no_damage(
+    database: PostgresDatabase, postgres_dsn: str
+) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        connection.execute("CREATE INDEX ours ON stateward.transitions (at)")
+        connection.execute("CREATE TABLE stateward.ours_too (id bigint)")
+
+    assert database.damage() == []

@@ -221,3 +221,11 @@ def test_a_statement_is_compiled_once_whatever_its_parameters_are() -> None:
         database.rows(sql, name="statement", limit=256)
 
     assert len(compiled) == once > 0
+
+
+def test_an_index_and_a_view_of_an_operator_are_no_damage() -> None:
+    with closing(SqliteDatabase(MEMORY)) as database:
+        database.run("CREATE INDEX ours ON transitions (at)")
+        database.run("CREATE VIEW ours_too AS SELECT machine, count(*) FROM records GROUP BY 1")
+
+        assert database.damage() == []

@@ -130,7 +130,7 @@ def verify(
 
     A STORE is a data folder; without one it is that of the settings. Replays the whole history against the records:
     checks the hash chain of every lane, versions, order, the graph of each machine, where each record stands, the
-    items and logs that attempts left, the audit log, and the database itself (SQLite's quick_check; amcheck where
+    items and logs that attempts left, the audit log, and the database itself (SQLite's integrity_check; amcheck where
     PostgreSQL has it); a change of any single field is found. Prints each finding, and the checkpoint of a sound
     history: kept elsewhere, it shows whether anything that it covers was rewritten. Work may go on meanwhile.
     Of two checkpoints, --consistency proves that nothing that the older one covers was rewritten before the newer

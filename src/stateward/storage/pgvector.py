@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS search_nearest (
     PRIMARY KEY (machine, id)
 )
 """
-_FORGET = """
+FORGET = """
 CREATE OR REPLACE FUNCTION search_nearest_forget() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF to_regclass('search_nearest') IS NOT NULL THEN
@@ -82,7 +82,7 @@ class PgVectors:
     def _bring_up_to_date(self) -> None:
         ((known,),) = self._database.rows("SELECT to_regclass('search_nearest') IS NOT NULL")
         if not known:
-            for statement in (_TABLE, _FORGET, *_TRIGGERS):
+            for statement in (_TABLE, FORGET, *_TRIGGERS):
                 self._database.run(statement)
         last = self._last()
         while found := self._vectors.after(self._machine, last, limit=ROWS_AT_ONCE):

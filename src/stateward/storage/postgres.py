@@ -73,7 +73,7 @@ from stateward.storage.postgres_sql import (
     quoted_names,
     update_sql,
 )
-from stateward.storage.triggers import planted_in_postgres
+from stateward.storage.schema_check import changed_in_postgres
 
 RUNNER_ROLE = "stateward_runner"
 # "Turn": with a second number, so it is another lock than that of migrations.
@@ -566,9 +566,9 @@ class PostgresDatabase:
         return True
 
     def damage(self) -> list[str]:
-        """Triggers that are not ours, and what `amcheck` finds wrong where it is installed and allowed."""
-        schema, planted = amcheck_schema(self), planted_in_postgres(self)
-        return planted if schema is None else index_damage(self, schema) + planted
+        """What of the schema is not ours, and what `amcheck` finds wrong where it is installed and allowed."""
+        schema, changed = amcheck_schema(self), changed_in_postgres(self)
+        return changed if schema is None else index_damage(self, schema) + changed
 
     def check(self) -> dict[str, str]:
         """Version, durability and size, for `stateward doctor`."""

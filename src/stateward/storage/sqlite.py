@@ -41,7 +41,7 @@ from stateward.storage.database import (
 from stateward.storage.lanes import LANES_GONE
 from stateward.storage.migrations import migrations
 from stateward.storage.pipe_wakeups import PipeWakeup, TopicPipes
-from stateward.storage.triggers import planted_in_sqlite
+from stateward.storage.schema_check import changed_in_sqlite
 from stateward.storage.wal_reserve import WalReserve
 from stateward.storage.write_queue import Patience, WriteQueue
 
@@ -525,9 +525,13 @@ class SqliteDatabase:
         return self._erased_mark is None or not self._erased_mark.exists()
 
     def damage(self) -> list[str]:
-        """What SQLite finds wrong with the file itself, and triggers that are not ours."""
-        found = [str(sentence) for (sentence,) in self.rows(f"PRAGMA quick_check({DAMAGE_MAX})")]
-        return ([] if found == ["ok"] else found) + planted_in_sqlite(self)
+        """What SQLite finds wrong with the file itself, and what of its schema is not ours.
+
+        `quick_check` would not compare indexes with their tables, and lists are read from indexes alone.
+        """
+        check = f"PRAGMA integrity_check({DAMAGE_MAX})"
+        found = [str(sentence) for (sentence,) in self.rows(check)]
+        return ([] if found == ["ok"] else found) + changed_in_sqlite(self)
 
     def check(self) -> dict[str, str]:
         """Version, durability and size, for `stateward doctor`."""

@@ -1,0 +1,124 @@
+"""Whether the database has the tables, indexes and triggers that the migrations make.
+
+Each can change what is written before it is sealed, or what is read behind the back of a verification: a trigger or a
+rule acts by itself, a view in the place of a table shows one thing now and another later, a partial index leaves rows
+out of lists, a policy leaves them out for some logins, and without its unique index the same event counts twice.
+
+What an operator added beside them, such as an index for reports, is no fault: it can do none of these.
+"""
+
+import re
+from functools import cache
+
+import apsw
+
+from stateward.storage.database import Database
+from stateward.storage.migrations import migrations
+from stateward.storage.pgvector import FORGET
+
+_LOOK = "look at it, and make it as it was, or restore a backup"
+_PLANTED = (
+    "{} is not one of Stateward: it may change what is written or read; look at it, and drop it"
+)
+_SQLITE = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name"
+# Those of vectors are made with the extension; what they keep is derived from the rest.
+_TRIGGERS = """
+SELECT t.tgname::text, c.relname::text, p.proname::text, t.tgenabled::text FROM pg_trigger t
+JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_proc p ON p.oid = t.tgfoid
+WHERE n.nspname = 'stateward' AND NOT t.tgisinternal AND c.relname <> 'search_vectors' ORDER BY t.tgname
+"""
+_OF_NO_EXTENSION = "NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = {}.oid AND d.deptype = 'e')"
+_RULES = """
+SELECT 'rule ' || rulename || ' on ' || tablename FROM pg_rules WHERE schemaname = 'stateward'
+UNION ALL SELECT 'row security on ' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'stateward' AND c.relrowsecurity ORDER BY 1
+"""
+_VIEWS = f"""
+SELECT c.relname::text, pg_get_viewdef(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'stateward' AND c.relkind IN ('v', 'm', 'f') AND {_OF_NO_EXTENSION.format("c")} ORDER BY c.relname
+"""
+_FUNCTIONS = f"""
+SELECT p.proname::text, p.prosrc, p.prosecdef OR p.proconfig IS NOT NULL FROM pg_proc p
+JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname = 'stateward' AND {_OF_NO_EXTENSION.format("p")} ORDER BY p.proname
+"""
+_UNIQUE_INDEXES = """
+SELECT c.relname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'stateward' AND i.indisunique AND i.indisvalid
+"""
+_OWN_TRIGGER = re.compile(r"CREATE TRIGGER (\w+)\s[^;]*?\sON (\w+)\s[^;]*?EXECUTE FUNCTION (\w+)\(")
+_OWN_FUNCTION = re.compile(
+    r"CREATE (?:OR REPLACE )?FUNCTION (\w+)\([^$]*\$(\w*)\$(.*?)\$\2\$", re.DOTALL
+)
+_OWN_VIEW = re.compile(r"CREATE VIEW (\w+) AS\s+([^;]+);")
+_OWN_UNIQUE = re.compile(r"CREATE UNIQUE INDEX (\w+)")
+
+
+def changed_in_sqlite(database: Database) -> list[str]:
+    """A sentence for each table, index and trigger that is not as the migrations make it, and each planted trigger."""
+    own = _made_by_migrations()
+    found = {
+        (str(kind), str(name)): (str(table), _words(str(sql)))
+        for kind, name, table, sql in database.rows(_SQLITE)
+    }
+    sentences = [
+        f"{kind} {name} is {'not as Stateward made it' if (kind, name) in found else 'gone'}: {_LOOK}"
+        for (kind, name), made in own.items()
+        if found.get((kind, name)) != made
+    ]
+    planted = [key for key in found if key[0] == "trigger" and key not in own]
+    return sentences + [
+        _PLANTED.format(f"trigger {name} on {found['trigger', name][0]}") for _, name in planted
+    ]
+
+
+@cache
+def _made_by_migrations() -> dict[tuple[str, str], tuple[str, str]]:
+    """What a new store has, made in memory: the texts alone say nothing of what later ones renamed."""
+    connection = apsw.Connection(":memory:")
+    try:
+        for each in migrations("sqlite"):
+            connection.execute(each.sql)
+        return {
+            (kind, name): (table, _words(sql))
+            for kind, name, table, sql in connection.execute(_SQLITE)
+        }
+    finally:
+        connection.close()
+
+
+def _words(sql: str) -> str:
+    """A definition without quotes and blanks, which versions of SQLite set otherwise when they rename."""
+    return re.sub(r'[\s"]+', "", sql)
+
+
+def changed_in_postgres(database: Database) -> list[str]:
+    """A sentence for each trigger, rule, policy, view or function that is not ours, and for each that is gone."""
+    text = "\n".join(each.sql for each in migrations("postgres"))
+    own = {name: (table, calls) for name, table, calls in _OWN_TRIGGER.findall(text)}
+    sentences = []
+    for name, table, calls, state in database.rows(_TRIGGERS):
+        where = f"trigger {name!s} on {table!s}"
+        if str(name) not in own:
+            sentences.append(_PLANTED.format(where))
+        elif own.pop(str(name)) != (table, calls) or state != "O":
+            sentences.append(f"{where} is not as Stateward made it: {_LOOK}")
+    sentences += [f"trigger {name} on {table} is gone: {_LOOK}" for name, (table, _) in own.items()]
+    sentences += [_PLANTED.format(what) for (what,) in database.rows(_RULES)]
+    views = {name: _says(sql) for name, sql in _OWN_VIEW.findall(text)}
+    for name, sql in database.rows(_VIEWS):
+        if views.get(str(name)) != _says(str(sql)):
+            sentences.append(_PLANTED.format(f"view {name!s}"))
+    bodies = {name: body for name, _, body in _OWN_FUNCTION.findall(text + FORGET)}
+    for name, body, is_bent in database.rows(_FUNCTIONS):
+        if bodies.get(str(name)) != body or is_bent:
+            sentences.append(_PLANTED.format(f"function {name!s}"))
+    unique = {str(name) for (name,) in database.rows(_UNIQUE_INDEXES)}
+    gone = (name for name in _OWN_UNIQUE.findall(text) if name not in unique)
+    return sentences + [f"index {name} is gone or not valid: {_LOOK}" for name in gone]
+
+
+def _says(sql: str) -> set[str]:
+    """The words and comparisons of a view, which PostgreSQL writes with more brackets, types and names of its own."""
+    return set(re.findall(r"\w+|[<>=!]+", sql.lower())) - {"as", "bigint", "stateward"}
