@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from stateward.pipelines.statements import headings
+from stateward.pipelines.statements.table_cells import TableHead
 from tests.pipelines.statements.reading import read_bytes
 
 PLAIN = "Date,Description,Amount\n2026-01-05,Shop,-1.50\n2026-01-06,Pay,10.00\n"
@@ -374,3 +375,18 @@ def test_text_without_a_table_is_refused(tmp_path: Path) -> None:
 def test_no_known_heading_begins_with_a_digit() -> None:
     """Cells that do are not compared with the headings."""
     assert [known for known in headings.words().columns if known[0].isdigit()] == []
+
+
+def test_only_rows_that_are_no_bookings_are_asked_for_headings() -> None:
+    rows = [
+        ["Statement of account", "", ""],
+        ["Date", "Fee", "Withdrawal"],
+        ["2026-01-05", "Withdrawal", "-1.50"],
+        ["2026-01-06", "Fee", ""],
+        ["Date", "Fee", "Withdrawal", ""],
+    ]
+
+    head = TableHead.of(rows)
+
+    assert [at for at, _ in head.headings()] == [0, 1, 3, 4]
+    assert head.below(1) == rows[2:4]

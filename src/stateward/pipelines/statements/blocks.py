@@ -24,6 +24,8 @@ _LABELLED = re.compile(r"\s*(?P<label>[^\W\d][^:;,\t|]{0,40}?)\s*:(?!//)\s*(?P<v
 
 def block_records(source: Source) -> Callable[[], Iterator[Record]] | None:
     """What gives the records of such a file from its top; None if it is none."""
+    if isinstance(source.content, bytes) and b":" not in source.content:
+        return None  # no label in any encoding
     with source.path.open(encoding=source.encoding, errors="replace") as file:
         sample = [line.rstrip("\n") for line in islice(file, LINES_SEEN)]
     labels = _labels(sample)

@@ -12,8 +12,8 @@ from stateward.pipelines.kit import money
 from stateward.pipelines.kit.dates import CENTURY_PIVOT
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import headings
+from stateward.pipelines.statements.table_cells import TableHead
 
-HEADING_WITHIN = 100
 REIWA = 2018  # the year before the first of the present emperor
 REIWA_MAX = 9  # a later short year may be one of the century, or of an emperor before
 SHORT_YEAR_MAX = 99
@@ -31,7 +31,7 @@ class DayColumns(NamedTuple):
     is_japanese: bool
 
 
-def start_with_whole_days(start: Start, head: Sequence[Cells]) -> Start | None:
+def start_with_whole_days(start: Start, head: TableHead) -> Start | None:
     """The same records with whole days, or None where the first of them print no day in three columns."""
     found = _day_columns(head)
     if found is None:
@@ -72,24 +72,26 @@ def _named_part(name: str) -> Iterator[tuple[str, int]]:
                 yield rest.strip(), part
 
 
-def _day_columns(head: Sequence[Cells]) -> DayColumns | None:
-    for at, cells in enumerate(head[:HEADING_WITHIN]):
+def _day_columns(head: TableHead) -> DayColumns | None:
+    for at, cells in head.headings():
         found = named_parts(cells)
         if found is None:
             continue
-        below = [row for row in head[at + 1 :] if len(row) == len(cells)]
+        below = head.below(at)
         whole = [row for row in below if _day_of(row, found)]
         # A row that is a total has no day; most have one, or the columns are of something else.
         return found if whole and 2 * len(whole) > len(below) else None
     return None
 
 
-def has_open_years(head: Sequence[Cells]) -> bool:
+def has_open_years(head: TableHead) -> bool:
     """Whether a short year may be one of an emperor or of the century: 30 is 2018 or 2030, and no row tells which."""
     found = _day_columns(head)
     if found is None or not found.is_japanese:
         return False
-    texts = (money.western_digits(row[found.year].strip()) for row in head if _has_day(row, found))
+    texts = (
+        money.western_digits(row[found.year].strip()) for row in head.rows if _has_day(row, found)
+    )
     return any(REIWA_MAX < int(text) <= SHORT_YEAR_MAX for text in texts)
 
 

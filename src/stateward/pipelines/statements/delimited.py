@@ -18,6 +18,7 @@ from stateward.pipelines.statements.blocks import BLOCKS_WHY, block_records
 from stateward.pipelines.statements.model import RowPlace, StatementProblem, StatementReading
 from stateward.pipelines.statements.source import Source
 from stateward.pipelines.statements.table import StatementTable
+from stateward.pipelines.statements.table_cells import is_booking
 
 _CUT = re.compile("[;,]")
 # Cells between single quotes, which only some banks write: an apostrophe may also stand before a number or a name.
@@ -125,9 +126,7 @@ def _score(rows: Rows) -> tuple[int, int]:
     """How many rows have a date and an amount, and how many headings of one row are known."""
     good = named = 0
     for row in rows:
-        if _is_booking(
-            row
-        ):  # no row of headings: its texts need not be compared with all that we know
+        if is_booking(row):  # no heading: its texts need not be compared with all that we know
             good += 1
         else:
             named = max(named, sum(headings.role_of(cell) != "" for cell in row))
@@ -144,13 +143,6 @@ def _is_unbeatable(lines: Sequence[str], delimiter: str, score: tuple[int, ...])
         return False
     others = (each for each in DELIMITERS if each != delimiter)
     return not any(map(str.isnumeric, lines[0])) and not any(each in lines[0] for each in others)
-
-
-def _is_booking(row: Sequence[str]) -> bool:
-    """Whether a row has a date, and an amount that is no date."""
-    return any(map(dates.is_date, row)) and any(
-        money.is_amount(cell) and not dates.is_date(cell) for cell in row
-    )
 
 
 def _looks_like_record(line: str) -> bool:

@@ -3,18 +3,17 @@
 Nothing else is changed: only where all letters of a column are initials of two words that are opposites.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from stateward.pipelines.kit import money
 from stateward.pipelines.kit.delimited import Record
-from stateward.pipelines.statements.layout import Cells
+from stateward.pipelines.statements.table_cells import TableHead
 
-HEADING_WITHIN = 100  # rows
 HEADING_CHARS_MAX = 40
 
 
 def start_with_spelled_marks(
-    start: Callable[[], Iterator[Record]], head: Sequence[Cells]
+    start: Callable[[], Iterator[Record]], head: TableHead
 ) -> Callable[[], Iterator[Record]] | None:
     """The same records with words in place of letters; None where the first of them have no such marks."""
     found = _initial_marks(head)
@@ -31,9 +30,9 @@ def start_with_spelled_marks(
     return records
 
 
-def _initial_marks(rows: Sequence[Cells]) -> tuple[int, dict[str, str]] | None:
+def _initial_marks(head: TableHead) -> tuple[int, dict[str, str]] | None:
     """The column of such marks, and the word of each letter; None in nearly every file."""
-    for at, cells in enumerate(rows[:HEADING_WITHIN]):
+    for at, cells in head.headings():
         for place, cell in enumerate(cells):
             if "/" not in cell or len(cell) > HEADING_CHARS_MAX:
                 continue
@@ -41,7 +40,7 @@ def _initial_marks(rows: Sequence[Cells]) -> tuple[int, dict[str, str]] | None:
             if len(halves) != 2 or {money.mark_sign(half) for half in halves} != {1, -1}:
                 continue
             words = {half[0].upper(): half for half in halves}
-            below = [row[place].strip().upper() for row in rows[at + 1 :] if len(row) == len(cells)]
+            below = [row[place].strip().upper() for row in head.below(at)]
             filled = {text for text in below if text}
             if len(words) == 2 and filled and filled <= words.keys():
                 return place, words

@@ -11,8 +11,8 @@ from datetime import date, timedelta
 from stateward.pipelines.kit import money
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import headings
+from stateward.pipelines.statements.table_cells import TableHead
 
-HEADING_WITHIN = 100
 SOLAR_YEAR_MIN, SOLAR_YEAR_MAX = 1370, 1449  # 1991 to 2070; a lunar year of that number is past
 DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
 Cells = Sequence[str]
@@ -27,7 +27,7 @@ SIGNED_ROWS_MIN = 2  # amounts that show the decimal sign of a column
 _SOLAR = re.compile(r"(1[34][0-9]{2})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})")
 
 
-def start_with_one_amount(start: Start, head: Sequence[Cells]) -> Start | None:
+def start_with_one_amount(start: Start, head: TableHead) -> Start | None:
     """Amounts in the first of several columns that are called by nothing but a currency, each with that currency.
 
     Such tables (`CAD$,USD$`) fill one of the columns in each row, by the currency of its account.
@@ -51,9 +51,9 @@ def start_with_one_amount(start: Start, head: Sequence[Cells]) -> Start | None:
     return records
 
 
-def start_with_fees_booked(start: Start, head: Sequence[Cells]) -> Start | None:
+def start_with_fees_booked(start: Start, head: TableHead) -> Start | None:
     """Fees in the column of money out, in rows that have no other amount: there, the fee is what was booked."""
-    found = next(filter(None, (_fee_columns(cells) for cells in head[:HEADING_WITHIN])), None)
+    found = next(filter(None, (_fee_columns(cells) for _, cells in head.headings())), None)
     if found is None:
         return None
     fee, out, others = found
@@ -66,9 +66,9 @@ def start_with_fees_booked(start: Start, head: Sequence[Cells]) -> Start | None:
             and money.is_amount(cells[fee].strip())
         )
 
-    if not any(map(is_lone, head)):
+    if not any(map(is_lone, head.rows)):
         return None
-    texts = [cells[out].strip() for cells in head if len(cells) > out]
+    texts = [cells[out].strip() for cells in head.rows if len(cells) > out]
     has_minus = any(text[:1] in "-−" for text in texts if money.is_amount(text))
 
     def records() -> Iterator[Record]:
@@ -90,8 +90,8 @@ def _fee_columns(cells: Cells) -> tuple[int, int, list[int]] | None:
     return roles.index("fee"), roles.index("debit"), others
 
 
-def _currency_columns(head: Sequence[Cells]) -> dict[int, str]:
-    for at, cells in enumerate(head[:HEADING_WITHIN]):
+def _currency_columns(head: TableHead) -> dict[int, str]:
+    for at, cells in head.headings():
         found = {
             i: name[1]
             for i, cell in enumerate(cells)
@@ -99,7 +99,9 @@ def _currency_columns(head: Sequence[Cells]) -> dict[int, str]:
         }
         if len(found) < 2 or not any(headings.role_of(cell) in DATE_ROLES for cell in cells):
             continue
-        rows = [[row[i].strip() for i in found] for row in head[at + 1 :] if len(row) > max(found)]
+        rows = [
+            [row[i].strip() for i in found] for row in head.rows[at + 1 :] if len(row) > max(found)
+        ]
         counts = [sum(map(money.is_amount, row)) for row in rows]
         is_either = bool(counts) and max(counts) == 1 and len(set(found.values())) == len(found)
         return (
@@ -108,7 +110,7 @@ def _currency_columns(head: Sequence[Cells]) -> dict[int, str]:
     return {}
 
 
-def start_with_one_decimal(start: Start, head: Sequence[Cells]) -> Start | None:
+def start_with_one_decimal(start: Start, head: TableHead) -> Start | None:
     """All amounts with a decimal comma, where whole columns have one and other whole columns have a point."""
     places = _point_columns(head)
     if not places:
@@ -121,12 +123,16 @@ def start_with_one_decimal(start: Start, head: Sequence[Cells]) -> Start | None:
     return records
 
 
-def _point_columns(head: Sequence[Cells]) -> frozenset[int]:
+def _point_columns(head: TableHead) -> frozenset[int]:
     """The columns whose amounts all have a decimal point, if those of another all have a decimal comma."""
-    widths = Counter(len(cells) for cells in head)
+    widths = Counter(len(cells) for cells in head.rows)
     width = max(widths, key=lambda each: (widths[each], each), default=0)
-    rows = [cells for cells in head if len(cells) == width]
-    signs = {i: _decimal_signs([row[i].strip() for row in rows]) for i in range(width)}
+    rows = [cells for cells in head.rows if len(cells) == width]
+    columns = [*zip(*rows, strict=True)]
+    printed = ["".join(column) for column in columns]
+    if not any("." in text for text in printed) or not any("," in text for text in printed):
+        return frozenset()  # as in most tables: quicker than to look at each amount
+    signs = {i: _decimal_signs([*map(str.strip, column)]) for i, column in enumerate(columns)}
     points = frozenset(i for i, found in signs.items() if found == {"."})
     return points if {","} in signs.values() else frozenset()
 
@@ -144,7 +150,7 @@ def _decimal_signs(column: Sequence[str]) -> set[str]:
     }
 
 
-def start_with_solar_days(start: Start, head: Sequence[Cells]) -> Start | None:
+def start_with_solar_days(start: Start, head: TableHead) -> Start | None:
     """Days of the Persian calendar (`1404/10/11`) as those of the Gregorian one, below Persian headings."""
     columns = _solar_columns(head)
     if not columns:
@@ -157,14 +163,14 @@ def start_with_solar_days(start: Start, head: Sequence[Cells]) -> Start | None:
     return records
 
 
-def _solar_columns(head: Sequence[Cells]) -> tuple[int, ...]:
-    for at, cells in enumerate(head[:HEADING_WITHIN]):
+def _solar_columns(head: TableHead) -> tuple[int, ...]:
+    for at, cells in head.headings():
         if not any(map(_PERSIAN.search, cells)):
             continue
         places = [i for i, cell in enumerate(cells) if headings.role_of(cell) in DATE_ROLES]
         if not places:
             continue
-        below = [row for row in head[at + 1 :] if len(row) == len(cells)]
+        below = head.below(at)
         return tuple(i for i in places if _are_solar([row[i] for row in below]))
     return ()
 

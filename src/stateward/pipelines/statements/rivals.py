@@ -19,6 +19,7 @@ from stateward.pipelines.statements.own_amounts import (
     amount_by_sums,
     is_sum_of,
 )
+from stateward.pipelines.statements.table_cells import TableHead
 
 ZERO = Decimal(0)
 DAY_CHARS = 10  # of a date that a time may follow
@@ -246,13 +247,13 @@ def _is_without_cents(layout: ColumnLayout, booked: Sequence[Cells], currency: s
     return len(texts) >= WHOLE_ROWS_MIN and not any("." in t or "," in t for t in texts)
 
 
-def minor_columns(rows: Sequence[Cells]) -> tuple[int, ...]:
+def minor_columns(head: TableHead) -> tuple[int, ...]:
     """The columns whose headings say that their whole numbers are cents."""
-    for at, cells in enumerate(rows[:100]):
+    for at, cells in head.headings():
         places = [i for i, cell in enumerate(cells) if _MINOR.search(cell) and len(cell) < 40]
         places = [i for i in places if headings.role_of(_MINOR.sub(" ", cells[i])) in _MONEY]
         if places:
-            below = [row for row in rows[at + 1 :] if len(row) == len(cells)]
+            below = head.below(at)
             return tuple(i for i in places if _are_whole([row[i].strip() for row in below]))
     return ()
 
@@ -283,7 +284,7 @@ def heading_currency(heading: str) -> str:
 
 
 def start_in_major_units(
-    start: Callable[[], Iterator[Record]], head: Sequence[Cells]
+    start: Callable[[], Iterator[Record]], head: TableHead
 ) -> Callable[[], Iterator[Record]] | None:
     """The same records with amounts in place of whole numbers of cents; None where the first of them have none."""
     columns = minor_columns(head)

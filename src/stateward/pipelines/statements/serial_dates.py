@@ -8,26 +8,25 @@ from datetime import date, timedelta
 
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import headings
+from stateward.pipelines.statements.table_cells import TableHead
 
 EPOCH = date(1899, 12, 30)
 SERIAL_MIN, SERIAL_MAX = 36526, 54787  # the years 2000 to 2049
-HEADING_WITHIN = 100
 DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
-Cells = Sequence[str]
 
 
-def serial_columns(rows: Sequence[Cells]) -> tuple[int, ...]:
+def serial_columns(head: TableHead) -> tuple[int, ...]:
     """The columns whose dates are numbers of days; none in nearly every file."""
-    for at, cells in enumerate(rows[:HEADING_WITHIN]):
+    for at, cells in head.headings():
         places = [i for i, cell in enumerate(cells) if headings.role_of(cell) in DATE_ROLES]
         if places and len(cells) > 2:
-            below = [row for row in rows[at + 1 :] if len(row) == len(cells)]
+            below = head.below(at)
             return tuple(i for i in places if _are_serials([row[i].strip() for row in below]))
     return ()
 
 
 def dated_start(
-    start: Callable[[], Iterator[Record]], head: Sequence[Cells]
+    start: Callable[[], Iterator[Record]], head: TableHead
 ) -> Callable[[], Iterator[Record]] | None:
     """The same records with dates in place of numbers; None where the first of them have none."""
     columns = serial_columns(head)

@@ -57,6 +57,7 @@ from stateward.pipelines.statements.signs import (
 )
 from stateward.pipelines.statements.source import Source
 from stateward.pipelines.statements.table_cells import (
+    TableHead,
     column_texts,
     do_days_repeat,
     first_text,
@@ -201,10 +202,10 @@ class StatementTable:
         """The records from the top, and the first of them, with dates, amounts and marks as other tables print them."""
         stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
+        rows = TableHead.of([cells for _, cells in head])
         for rewritten, why in REWRITES:
-            texts = [cells for _, cells in head]
-            if start := rewritten(self._start, texts):
-                if rewritten is start_with_whole_days and has_open_years(texts):
+            if start := rewritten(self._start, rows):
+                if rewritten is start_with_whole_days and has_open_years(rows):
                     self._reading.problems.append(
                         StatementProblem(code="DATE_UNPROVEN", message=OPEN_YEARS)
                     )
@@ -212,6 +213,7 @@ class StatementTable:
                 self._reading.decisions.append(why)
                 stream = self._start()
                 head = list(islice(stream, HEAD_ROWS))
+                rows = TableHead.of([cells for _, cells in head])
         return stream, head
 
     def _is_sign_proven(

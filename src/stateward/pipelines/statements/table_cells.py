@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
@@ -11,11 +12,43 @@ from stateward.pipelines.statements.headings import simplify
 from stateward.pipelines.statements.layout import ColumnLayout
 
 RAW_CHARS_MAX = 500
+HEADING_WITHIN = 100  # rows: banks print up to a page of notes above the table
+
+
+class TableHead(NamedTuple):
+    """The first rows of a table, and the places of those that may be its headings: a booking is none of them.
+
+    Found once for all who look for a heading, because to ask a text what it may head takes long.
+    """
+
+    rows: Sequence[Sequence[str]]
+    places: Sequence[int]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[str]]) -> "TableHead":
+        first = enumerate(rows[:HEADING_WITHIN])
+        return cls(rows, [at for at, cells in first if not is_booking(cells)])
+
+    def headings(self) -> Iterator[tuple[int, Sequence[str]]]:
+        """The rows that may be headings, each with its place."""
+        return ((at, self.rows[at]) for at in self.places)
+
+    def below(self, at: int) -> list[Sequence[str]]:
+        """The rows below one, of the same width."""
+        width = len(self.rows[at])
+        return [row for row in self.rows[at + 1 :] if len(row) == width]
 
 
 def first_text(rows: Sequence[Sequence[str]], index: int) -> str:
     """The first text of a column that has any."""
     return next((cells[index] for cells in rows if index < len(cells) and cells[index].strip()), "")
+
+
+def is_booking(cells: Sequence[str]) -> bool:
+    """Whether a row has a date, and an amount that is no date."""
+    return any(map(dates.is_date, cells)) and any(
+        money.is_amount(cell) and not dates.is_date(cell) for cell in cells
+    )
 
 
 def is_dated_amount(cells: Sequence[str]) -> bool:
