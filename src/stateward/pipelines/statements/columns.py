@@ -32,9 +32,8 @@ from stateward.pipelines.statements.own_amounts import (
     amount_by_sums,
     is_sum_of,
 )
-from stateward.pipelines.statements.table_cells import is_sum
+from stateward.pipelines.statements.table_cells import TableHead, is_sum
 
-HEADING_WITHIN = 100  # rows: banks print up to a page of notes above the table
 CLAIMED = 0.3  # a heading needs less proof than content alone
 NET = ("net", "netto", "net amount")
 FOLLOWING_ROWS_MIN = 3  # before a column of amounts is taken for balances that follow from another
@@ -42,9 +41,9 @@ BLOCK_ROWS_MIN = 3  # rows of an account, on average, before one block each make
 MONEY = ("amount", "debit", "credit", "balance")
 
 
-def find_layout(rows: Sequence[Cells]) -> ColumnLayout | None:
+def find_layout(head: TableHead) -> ColumnLayout | None:
     """The layout of a table by its first rows; None if it has no dates beside amounts."""
-    return _layout_by_headings(rows) or bare_layout(rows)
+    return _layout_by_headings(head) or bare_layout(head.rows)
 
 
 def mapped_layout(rows: Sequence[Cells], text: str) -> ColumnLayout:
@@ -94,9 +93,9 @@ def column_map(text: str) -> dict[str, int]:
     return roles
 
 
-def _layout_by_headings(rows: Sequence[Cells]) -> ColumnLayout | None:
-    best, at = 0, NONE
-    for number, cells in enumerate(rows[:HEADING_WITHIN]):
+def _layout_by_headings(head: TableHead) -> ColumnLayout | None:
+    best, at, rows = 0, NONE, head.rows
+    for number, cells in head.headings():
         score = _heading_score(cells)
         if score > best:
             best, at = score, number
@@ -431,12 +430,11 @@ def _find_balance(
     if "balance" in roles or len(body) < FOLLOWING_ROWS_MIN:
         return
     places = [roles[role] for role in ("amount", "debit", "credit") if role in roles]
-    own = [next((row[i] for i in places if is_sum(row[i])), "") for row in body]
     taken = {*roles.values(), *(i for indexes in claimed.values() for i in indexes)}
-    for index in range(len(body[0])):
-        column = [row[index] for row in body]
-        if index in taken or not all(map(money.is_amount, column)):
-            continue
+    columns = {i: [row[i] for row in body] for i in range(len(body[0])) if i not in taken}
+    free = {i: column for i, column in columns.items() if all(map(money.is_amount, column))}
+    own = [next((row[i] for i in places if is_sum(row[i])), "") for row in body if free]
+    for index, column in free.items():
         # Points, too, run on by amounts: against their signs, as no deposit does.
         if follow_signs(own, column) and not do_balances_follow(column, own):
             roles["balance"] = index

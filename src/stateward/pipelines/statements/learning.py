@@ -17,6 +17,7 @@ from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.columns import column_map, find_layout, mapped_layout
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.profiles import ColumnProfile, ProfileFile
+from stateward.pipelines.statements.table_cells import TableHead
 
 PROFILES_MAX = 500
 LEARNED = ("map", "sign", "date_order", "decimal")
@@ -31,7 +32,7 @@ def learn(file: Path, rows: Sequence[Sequence[str]], hints: Mapping[str, str], *
     said = {key: hints[key] for key in LEARNED if hints.get(key)}
     if not said or not rows:
         return ""
-    layout = mapped_layout(rows, said["map"]) if "map" in said else find_layout(rows)
+    layout = mapped_layout(rows, said["map"]) if "map" in said else find_layout(TableHead.of(rows))
     if layout is None:
         return ""
     profile = _profile(layout, rows, said, name=name)

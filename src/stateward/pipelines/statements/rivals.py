@@ -128,6 +128,8 @@ def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms
 
     What the bank itself books, a fee or interest, and cash name no other side: rows, except for a sum of the others.
     """
+    if all(all(map(str.strip, cells)) for cells in booked):
+        return ""  # no cell is empty
     booked = [cells for cells in booked if not any(map(headings.whole_fact, cells))]
     if len(booked) < EDGE_ROWS_MIN:
         return ""

@@ -497,7 +497,8 @@ def _votes(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> Directi
     trial = msgspec.structs.replace(terms, sign=sign)
     rows: list[tuple[Evidence, bool]] = []
     for row, evidence in body:
-        value = _value(row, trial)
+        # Without a word, a row votes for nothing, whatever its value is.
+        value = _value(row, trial) if evidence.direction else None
         if value is not None and value.amount:
             rows.append((evidence, value.amount > 0))
     return count_votes(rows)

@@ -124,10 +124,9 @@ class StatementTable:
 
     def section(self) -> StatementSection:
         """The section, with its rows as a stream."""
-        stream, head = self._head()
-        given, cells_of_head = self._source.hints.map, [cells for _, cells in head]
-        given = given or find_columns(cells_of_head, self._source.profiles)
-        layout = mapped_layout(cells_of_head, given) if given else find_layout(cells_of_head)
+        stream, head, shown = self._head()
+        given = self._source.hints.map or find_columns(shown.rows, self._source.profiles)
+        layout = mapped_layout(shown.rows, given) if given else find_layout(shown)
         if layout is None:
             raise FatalFailure(
                 "the file is text, but no column of dates beside a column of amounts was found in it; "
@@ -198,8 +197,8 @@ class StatementTable:
             rows=rows,
         )
 
-    def _head(self) -> tuple[Iterator[Record], list[Record]]:
-        """The records from the top, and the first of them, with dates, amounts and marks as other tables print them."""
+    def _head(self) -> tuple[Iterator[Record], list[Record], TableHead]:
+        """The records from the top, and the first of them with and without lines; all as most tables print them."""
         stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
         rows = TableHead.of([cells for _, cells in head])
@@ -214,7 +213,7 @@ class StatementTable:
                 stream = self._start()
                 head = list(islice(stream, HEAD_ROWS))
                 rows = TableHead.of([cells for _, cells in head])
-        return stream, head
+        return stream, head, rows
 
     def _is_sign_proven(
         self,
