@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 from stateward.console.content import Content, Form
 from stateward.console.document import ShownFile
 from stateward.core.model import Json
+from stateward.definition.display import Where
 from stateward.settings import Settings
 from tests.console.scene import BROKEN, Scene, contract_pdf, contract_text, staged
 
@@ -105,13 +106,23 @@ def test_values_of_one_line_share_its_mark(gallery: Scene, page: Page) -> None:
     expect(page.locator(".spot.on")).to_have_text("one line")
 
 
+def test_a_place_is_told_with_and_without_its_file() -> None:
+    inside = Where(file="ocr/searchable.pdf", page=3, line=12)
+
+    assert (inside.spot, inside.text) == ("page 3, line 12", "ocr/searchable.pdf, page 3, line 12")
+    assert (Where(file="a/b.png").spot, Where(file="a/b.png").text) == ("", "a/b.png")
+
+
 @pytest.mark.long
 def test_a_place_in_a_derived_file_opens_that_file(gallery: Scene, page: Page) -> None:
     record_id = shown(gallery, b"plain", {"file": "look/notes.txt", "line": 2}, {"line": 1})
     page.goto(gallery.page(f"/records/{record_id}"))
     expect(page.locator("#document-text .spot")).to_have_text("plain")
+    place = page.locator("#items [data-mark=row-1]")
+    expect(place).to_have_text("line 2")
+    expect(place).to_have_attribute("title", "look/notes.txt, line 2")
 
-    page.locator("#items [data-mark=row-1]").click()
+    place.click()
 
     expect(page.locator(".spot.on")).to_have_text("second")
     expect(page.locator("[data-viewer]")).to_have_attribute("data-file", "look/notes.txt")

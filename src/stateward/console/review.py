@@ -313,7 +313,7 @@ def checked_rows(items: Iterable[Fields], view: ItemView | None) -> CheckedRows:
     return CheckedRows(
         rows=rows,
         columns=order_columns(columns_of(view, rows), rows),
-        places=["" if place is None else place.text or "show" for place in places],
+        places=["" if place is None else place.spot or place.text or "show" for place in places],
         is_cut=len(found) > ROWS_MAX,
     )
 

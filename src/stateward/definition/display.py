@@ -118,13 +118,18 @@ class Where(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return None if found == cls() else found
 
     @property
-    def text(self) -> str:
-        """The place for people, like `page 3, line 12`."""
+    def spot(self) -> str:
+        """The place within its file for people, like `page 3, line 12`."""
         named = (("sheet", self.sheet), ("page", self.page), ("line", self.line), ("row", self.row))
         parts = [f"{name} {value}" for name, value in named if value is not None]
         if not parts and self.start is not None:
             parts = [f"character {self.start}"]
-        return ", ".join(([] if self.file is None else [self.file]) + parts)
+        return ", ".join(parts)
+
+    @property
+    def text(self) -> str:
+        """The place for people with its file, where it is not in the document: `ocr/searchable.pdf, page 3`."""
+        return ", ".join(each for each in (self.file, self.spot) if each)
 
 
 class AboutTable(msgspec.Struct, frozen=True, kw_only=True):

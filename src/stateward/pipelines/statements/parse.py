@@ -130,8 +130,8 @@ def _refuse_ambiguous(
         return
     why = section.terms.why.get("date_order", "the order of day and month is unknown")
     message = (
-        f"{why}: nothing in the file decides it. Set statements.date_order to dmy or mdy, "
-        "then rebuild, or retry if it failed"
+        f"{why}: nothing in the file decides it. Say which it is: Correct in the console, "
+        "stateward reparse ID --date-order dmy (or mdy), or statements.date_order for every file"
     )
     if options.ambiguous_dates == "fail":
         raise FatalFailure(message, code="AMBIGUOUS_DATES")
