@@ -9,8 +9,11 @@ import pytest
 import yaml
 
 from lab.s3 import ENVIRONMENT, S3Server
+from stateward.app import databases
 from stateward.cli.exit_codes import Exit
+from stateward.core.errors import StoreFull
 from stateward.proofs.checkpoints import generate_key
+from stateward.storage.sqlite import SqliteDatabase
 from tests.cli.shell import Shell
 
 
@@ -142,6 +145,24 @@ def test_a_copy_is_verified_without_writing_anything(demo: Shell, tmp_path: Path
     assert done.exit_code == 0
     assert "3 records and 13 transitions are sound" in done.stderr
     assert [(each.name, each.stat().st_mtime_ns) for each in copy.iterdir()] == before
+
+
+def test_a_store_on_a_full_disk_is_verified_by_reading_alone(
+    demo: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_unless_read(path: Path | str, *, is_read_only: bool = False) -> SqliteDatabase:
+        if not is_read_only:
+            raise StoreFull("the disk is full")
+        return SqliteDatabase(path, is_read_only=True)
+
+    monkeypatch.setattr(databases, "SqliteDatabase", full_unless_read)
+
+    done = demo("verify")
+
+    assert done.exit_code == 0
+    assert "the disk is full; it is only read" in done.stderr
+    assert "3 records and 13 transitions are sound" in done.stderr
+    assert demo("list").exit_code == Exit.DISK_FULL
 
 
 def test_documents_that_changed_or_are_gone_are_found(demo: Shell) -> None:

@@ -167,7 +167,7 @@ def verify(
     if place is not None:
         _use_store(context, place)
     checkpoint = None if kept is None else _read_kept(kept, signed_by)
-    verdict, mirrored = _verify(
+    verdict, mirrored = _verify_as_it_can(
         context, kept, folder, with_documents=with_documents, is_read_only=read_only
     )
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
@@ -214,6 +214,28 @@ def _tell(
             write(line)
     for sentence in _judgement(verdict, kept):
         context.say(sentence)
+
+
+def _verify_as_it_can(
+    context: CliContext,
+    kept: Path | None,
+    folder: Path | None,
+    *,
+    with_documents: bool,
+    is_read_only: bool,
+) -> "tuple[Verification, dict[str, object] | None]":
+    """What was found; where the disk of the store has no byte left to open it for writing, by reading alone."""
+    from stateward.core.errors import StoreFull
+
+    try:
+        return _verify(
+            context, kept, folder, with_documents=with_documents, is_read_only=is_read_only
+        )
+    except StoreFull as error:
+        if is_read_only or context.settings().server.url is not None:
+            raise
+        context.say(f"{error}; it is only read")
+        return _verify(context, kept, folder, with_documents=with_documents, is_read_only=True)
 
 
 def _verify(
