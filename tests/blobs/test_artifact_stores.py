@@ -152,6 +152,17 @@ def test_copies_that_none_used_for_a_while_are_swept(tmp_path: Path) -> None:
     assert [folder.has_copy(each) for each in (old, used, new)] == [False, True, True]
 
 
+def test_what_has_no_copy_is_hashed_where_others_store_it(tmp_path: Path) -> None:
+    beside = Folder(tmp_path / "documents")
+    folder = CopyFolder(tmp_path / "copies", beside=beside)
+    digest = beside.put([SMALL], bytes_max=len(SMALL)).sha256
+
+    assert folder.checked_path(digest) == beside.path(digest)
+
+    folder.put_copy(digest, SMALL)
+    assert folder.checked_path(digest) == tmp_path / "copies" / digest[:2] / digest
+
+
 def test_a_copy_that_is_removed_while_it_is_stored_again_is_there_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
