@@ -50,18 +50,20 @@ WHERE = """## Where the time goes
 
 Shares of processor time, by profiles of single processes under this load, not by this run.
 
-The API: two fifths are its event loop, as much the threads that store documents, a sixth the writer, which commits
-together what has come meanwhile, a twentieth the thread that looks up the caller's key. Of the event loop, a quarter is
-HTTP itself with its system calls, another the routing, parameters and answers of the framework; the rest is the loop's
-own work with the hand-overs between threads, and what is ours: the form, the rights, the submission. Storing a document
-is two syncs, of its bytes and of the folder that names it: that is the price of *answered means stored*, and most of it
-is spent in the kernel. A document passes the event loop once on its way to the disk and the database: the thread that
+The API: half is its event loop, a quarter the four threads that store documents, a fifth the writer, which commits
+together what has come meanwhile, a sixteenth the thread that looks up the caller's key (1,574 samples by the kernel, 60
+uploads/s; 74 % of them in the interpreter, 17 % in the kernel, and of the threads that store two fifths there). Of the
+event loop, a quarter is HTTP itself with its system calls, another the routing, parameters and answers of the
+framework; the rest is the loop's own work with the hand-overs between threads, and what is ours: the form, the rights,
+the submission. Storing a document is two syncs, of its bytes and of the folder that names it: that is the price of
+*answered means stored*. To store several documents in one thread with one sync of their folders could save a part of
+that quarter at most. A document passes the event loop once on its way to the disk and the database: the thread that
 stored it hands it to the writer itself. Changes that other processes commit wake the loop only where a request waits
-for one. Who asks for a record and the record itself are read in one go: in turns with the version before, on a
-busy machine (80 uploads/s, load average 13, three runs each), `GET /uploads/{id}` took 8.6 ms where it took 11.4
-(p50) and 33 where it took 76 (p99). The handler of a route is no longer copied for each request, which Litestar does
-for its guards, and a document is looked at with fewer opened files and paths: the processor time of the API did not
-change by more than the noise of that machine (3.68 and 3.76 ms).
+for one. Who asks for a record and the record itself are read in one go: in turns with the version before, on a busy
+machine (80 uploads/s, load average 13, three runs each), `GET /uploads/{id}` took 8.6 ms where it took 11.4 (p50) and
+33 where it took 76 (p99). The handler of a route is no longer copied for each request, which Litestar does for its
+guards, and a document is looked at with fewer opened files and paths: the processor time of the API did not change by
+more than the noise of that machine (3.68 and 3.76 ms).
 
 Who was let in before begins at once with a small document, and the database is asked again who asks in the transaction
 that writes its record: a revoked key is refused from the next request on as before, without a thread and a round trip
@@ -80,20 +82,30 @@ be told from noise. Not tried, because it would weaken what is promised: to reme
 revoked key is refused from the next request on), and one sync instead of two.
 
 The children: of what the two stages of a ten-row CSV take, four fifths is `parse`, spread over a hundred small
-decisions (encoding, delimiter, headings, order of dates, decimal sign, sign, profile of the bank); the largest of
-them, the delimiter, takes an eighth. Beside the stages there is the traffic with the worker. To ask a row once whether
-any cell ends with a part of a day, and a cell once whether it is an amount: `parse` took 2.96 ms where it took 3.31
-(median of 11 runs of each, in turns, 150 documents each, load average 14 to 18). A profiler that counts calls had said
-two fifths; by processor time it is a tenth. Collecting garbage, 0.13 times for an upload, is not worth a setting.
-A document whose source type is named is not asked how surely it is one: the API took 26 and 29 µs where it took 117.
-By 1,520 samples of processor time no line of the two stages has more than 2 %: trying the head of the table in each of
-its possible forms takes 17 %, order of dates, decimal sign and sign 13 %, columns 9 %, delimiter 6 %, `normalize` 13 %.
+decisions (encoding, delimiter, headings, order of dates, decimal sign, sign, profile of the bank); the largest of them,
+the delimiter, takes an eighth. Beside the stages there is the traffic with the worker. To ask a row once whether any
+cell ends with a part of a day, and a cell once whether it is an amount: `parse` took 2.96 ms where it took 3.31 (median
+of 11 runs of each, in turns, 150 documents each, load average 14 to 18). A profiler that counts calls had said two
+fifths; by processor time it is a tenth. Collecting garbage, 0.13 times for an upload, is not worth a setting. A
+document whose source type is named is not asked how surely it is one: the API took 26 and 29 µs where it took 117. By
+8,855 samples of `parse` alone, trying the head of the table in each of its possible forms took 22 %, because each of
+eight forms asked every cell of every row what it may head, which takes regular expressions and a search for similar
+words; now headings are looked for once, among the rows that are no bookings, and it takes 5 % of less. With that, and
+with balances, odd rows and votes of words looked for only where there can be some, `parse` took 2.42 ms where it took
+3.13 (median of 4 runs of each, in turns, 750 documents each, load average 22). In `make load` at 40 uploads/s, load
+average 21 to 27, the children took 3.28 and 3.45 ms in two runs, where one run of the version before took 4.03; other
+runs did not start in time on that machine. What is left of `parse` (8,695 samples, before the last of these): columns
+15 %, order of dates, decimal sign and sign 21 %, totals 9 %, delimiter 9 %, opening and encoding 8 %, rows 6 %, log
+lines 4 %. Of its processor time 3 % is spent in the kernel and 90 % in the interpreter; what it decides on single cells
+is remembered already.
 
 The worker: a sixth was the log lines of the two stages, each cleaned twice, once by the child and once more because a
 child is not trusted; a tenth were announcements of its slots, 160 in 800 uploads, because the mean time of jobs
 changes with each: now it tells when they have doubled or halved (76), and cleans only what can need it. In the same
-runs 2.00 → 1.82 ms, before the log lines. A sixth is to put the document of each stage where the child may read it,
-and to compare it with its hash.
+runs 2.00 → 1.82 ms, before the log lines. A sixth was to put the document of each stage where the child may read it,
+and to compare it with its hash; the comparison opens the file once, without asking before whether it is there and
+without a buffer of its own, which takes 26 µs of CPU where it took 52 (median of 5 runs of each, in turns, load
+average 22).
 """
 
 
