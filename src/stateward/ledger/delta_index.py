@@ -36,7 +36,9 @@ from pathlib import Path
 
 import msgspec
 
+from stateward.ledger.chain import head_of
 from stateward.ledger.disk import map_file
+from stateward.ledger.record import quoted_id_of
 from stateward.ledger.summary import Summary
 
 PAGE_ENTRIES = 1024
@@ -231,7 +233,7 @@ class DeltaIndex:
             if entries + sum(table.entries for table in run) > MERGE_ENTRIES_MAX:
                 break
             for table in run:
-                pairs += struct.unpack("16s" * table.entries, table.pairs())
+                pairs += _pairs_of(table)
                 entries += table.entries
             del tables[-len(run) :], positions[-len(run) :]
         if pairs:
@@ -257,6 +259,49 @@ class DeltaIndex:
         written = data + text + _TRAILER.pack(len(text), zlib.crc32(text), _FOOT_MAGIC)
         self.file_size += len(written)
         return written
+
+
+class IndexCheck:
+    """Whether the index beside a delta has exactly its lines: one that leaves a line out shows an older state.
+
+    A checksum finds damage, not a table that someone made anew with it. Entries and lines are compared by a sum of
+    hashes, which does not depend on their order, so that no delta has to be in memory.
+    """
+
+    def __init__(self, path: Path, *, salt: str) -> None:
+        self._loaded = DeltaIndex.load(path, salt=salt)
+        self._covered = self._loaded[1].covered if self._loaded else 0
+        self._salt, self._lines, self._chain = salt.encode(), 0, ""
+
+    def add(self, lines: Sequence[bytes], *, byte: int) -> None:
+        """Take note of the next lines of the delta; the first of them begins at this byte."""
+        for line in lines:
+            if byte >= self._covered:
+                return
+            key = key_hash_bytes(quoted_id_of(line), self._salt)
+            self._lines += _number_of(key + byte.to_bytes(8, "big"))
+            byte += len(line)
+            if byte == self._covered:
+                self._chain = head_of(line).decode()
+
+    @property
+    def is_other(self) -> bool:
+        """Whether look-ups would use it, and it does not have the lines that there are."""
+        if self._loaded is None or self._loaded[1].chain != self._chain:
+            return False  # it belongs to other content, and is not used
+        try:
+            pairs = [each for table in self._loaded[0].tables for each in _pairs_of(table)]
+        except IndexDamaged:
+            return False  # the delta is read instead
+        return (sum(map(_number_of, pairs)) - self._lines) % (1 << 256) != 0
+
+
+def _pairs_of(table: IndexTable) -> Sequence[bytes]:
+    return struct.unpack("16s" * table.entries, table.pairs())
+
+
+def _number_of(pair: bytes) -> int:
+    return int.from_bytes(sha256(pair).digest(), "big")
 
 
 def _mergeable(tables: list[IndexTable], entries: int) -> list[IndexTable]:

@@ -334,7 +334,13 @@ class _Repair:
         return last
 
     def _repair_other(self, finding: Damage, *, last_seq: int) -> None:
-        """What concerns no delta: only a HEAD that knows more than the log can be dealt with here."""
+        """What concerns no delta: an index that is derived, or a HEAD that knows more than the log."""
+        if finding.file.endswith(INDEX_SUFFIX):
+            self._add(finding, "put it aside; it is made anew from the lines, and nothing is lost")
+            if self._is_executed:
+                self._rename_if_exists(finding.file, f"{finding.file}.damaged")
+                self._disk.sync_dir(self._folder)
+            return
         if finding.file != HEAD:
             self._add(finding, "restore the file from a backup", is_possible=False)
             return

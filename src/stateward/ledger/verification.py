@@ -30,6 +30,7 @@ from stateward.ledger.delta import (
     unreadable,
     without_padding,
 )
+from stateward.ledger.delta_index import INDEX_SUFFIX, IndexCheck
 from stateward.ledger.disk import Disk, write_atomically
 from stateward.ledger.head import UNKNOWN, read_slots
 from stateward.ledger.manifest import (
@@ -44,6 +45,7 @@ from stateward.ledger.manifest import (
     is_ledger,
     read_archive,
     read_manifest,
+    sidecar,
 )
 from stateward.ledger.mirrored import MIRRORED, mirrored_transition
 from stateward.ledger.record import (
@@ -162,6 +164,8 @@ class LedgerVerifier:
         """The damaged deltas, in the order of the log."""
         self.last_seq = 0
         """The last good line of the log."""
+        self._salt = ""
+        """What ids are hashed with in the indexes."""
 
     def _report(
         self, file: str, sentence: str, *, byte: int | None = None, seq: int | None = None
@@ -198,6 +202,7 @@ class LedgerVerifier:
 
     def check_log(self, manifest: Manifest) -> None:
         """Every line of every segment, and that the segments follow each other."""
+        self._salt = manifest.salt
         try:
             archive = read_archive(self._folder, manifest)
         except (LedgerDamaged, OSError) as error:
@@ -289,6 +294,8 @@ class LedgerVerifier:
     def _check_lines(self, info: DeltaInfo, path: Path) -> tuple[str, int, int, bytes]:
         """The head, seq and byte after the last good line, and the bytes that follow it."""
         head, seq, size, rest = info.chain.encode(), info.first_seq - 1, 0, b""
+        index_file = sidecar(info.file, INDEX_SUFFIX)
+        index = IndexCheck(self._folder / index_file, salt=self._salt)
         try:
             chunks = read_chunks(path)
             for data in chunks:
@@ -302,6 +309,7 @@ class LedgerVerifier:
                 for line in lines:
                     if line.startswith(_CONTROL_START):
                         self._note_control(line)
+                index.add(lines, byte=size)
                 head = chain.head_of(lines[-1]) if lines else head
                 good = sum(map(len, lines))
                 seq, size, self._lines = seq + len(lines), size + good, self._lines + len(lines)
@@ -311,6 +319,9 @@ class LedgerVerifier:
         except LedgerDamaged as error:
             self.findings += error.findings
             self._add_bad_segment(BadSegment(info, size, seq + 1, error.findings[0]))
+        else:
+            if index.is_other:
+                self._report(index_file, "it does not have the lines of its file: delete it")
         return head.decode(), seq, size, rest
 
     def _note_control(self, text: bytes) -> None:
