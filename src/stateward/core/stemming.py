@@ -48,9 +48,14 @@ def terms_of(text: str) -> list[str]:
 
 
 def term_spans(text: str) -> Iterator[tuple[str, int, int]]:
-    """The stems of the words of a text, each with where its word begins and ends."""
+    """The stems that `terms_of` gives, each with where its word begins and ends.
+
+    The stem of a frequent word may be that of another one (are, AR): a frequent word is no term here either.
+    """
     for found in WORD.finditer(text):
-        yield stem(_remove_accents(found[0]).lower()), found.start(), found.end()
+        word = _remove_accents(found[0]).lower()
+        if word not in FREQUENT:
+            yield stem(word), found.start(), found.end()
 
 
 def words_of(text: str) -> list[str]:

@@ -257,3 +257,20 @@ def test_an_endpoint_is_named_whole_and_alone(
 ) -> None:
     with pytest.raises(DeclarationError, match=said):
         settled(tmp_path, **embed)
+
+
+def test_a_paper_whose_rarest_stems_are_those_of_frequent_words_is_confirmed(
+    tmp_path: Path, embedder: Embedder
+) -> None:
+    shared = "Mills at the weir.\n\nStones of mills are ground. Wheat has been milled, and rye was."
+    texts = (f"{shared} In AR, HA and WA there is no weir.", f"{shared}\n\nNo weir is here.")
+    settings = settled(tmp_path, base_url=embedder.url, endpoint_model="m", key=KEY)
+    with App(settings) as app:
+        first, second = (
+            app.submit(text.encode(), machine="literature", name="mills.txt").record
+            for text in texts
+        )
+        app.run_until_idle()
+
+        ended = [app.record(each.id) for each in (first, second)]
+        assert [(each.status, each.error_message) for each in ended] == [("completed", None)] * 2
