@@ -7,7 +7,8 @@ import pytest
 from lab.documents.literature.papers import SECTIONS, two_columns
 from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
 from stateward.pipelines.literature.paper import Place
-from stateward.pipelines.literature.pdf import _body_height, _Line, _title_first
+from stateward.pipelines.literature.pdf import _body_height, _title_first
+from stateward.pipelines.literature.pdf_columns import Line
 from stateward.pipelines.literature.sections import heading_level
 from stateward.pipelines.literature.text import Piece, paper_of
 from tests.pipelines.literature.articles import read, texts
@@ -69,8 +70,8 @@ def test_a_text_without_references_and_an_abstract_without_end_are_doubted(tmp_p
 def test_many_small_references_do_not_make_headings_of_the_text() -> None:
     page = PdfPage(number=1, width=600.0, height=800.0, words=[], chars=0)
 
-    def line(chars: int, height: float) -> _Line:
-        return _Line(page, [PdfWord("x" * chars, 50.0, 10.0, 300.0, 10.0 + height, 18.0, 0)])
+    def line(chars: int, height: float) -> Line:
+        return Line(page, [PdfWord("x" * chars, 50.0, 10.0, 300.0, 10.0 + height, 18.0, 0)])
 
     assert _body_height([line(600, 8.0), line(350, 10.0), line(50, 14.0)]) == 10.0
     assert _body_height([line(800, 10.0), line(100, 8.0), line(100, 14.0)]) == 10.0

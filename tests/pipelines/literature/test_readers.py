@@ -11,7 +11,8 @@ from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.literature.ir import about_ir, ir_blocks
 from stateward.pipelines.literature.paper import Author, Place
-from stateward.pipelines.literature.pdf import _row_parts, _title_first
+from stateward.pipelines.literature.pdf import _title_first
+from stateward.pipelines.literature.pdf_columns import row_parts
 from stateward.pipelines.literature.sections import heading_level, ids_in
 from stateward.pipelines.literature.text import Piece, paper_of
 from tests.pipelines.literature.articles import (
@@ -183,7 +184,11 @@ def test_a_pdf_is_read_column_by_column(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert len(texts(paper.blocks, "reference")) == 3
     assert "halved the number of awakenings" in paper.metadata.abstract
-    assert not paper.notes
+    assert [each.name for each in paper.metadata.authors] == ["Anna Pier", "Ben Quay"]
+    assert (paper.metadata.year, [each.code for each in paper.notes]) == (
+        2023,
+        ["AUTHORS_FROM_LAYOUT"],
+    )
 
 
 class FakeRecognizer:
@@ -377,7 +382,7 @@ def test_a_doi_that_a_line_breaks_is_whole_and_a_year_after_one_is_no_part_of_it
 def test_the_number_of_a_heading_stays_with_its_words_and_columns_stay_apart() -> None:
     def row(*words: tuple[str, float]) -> list[str]:
         found = [PdfWord(text, x, 10.0, x + 6.0 * len(text), 20.0, 18.0, 0) for text, x in words]
-        return [" ".join(each.text for each in part) for part in _row_parts(found)]
+        return [" ".join(each.text for each in part) for part in row_parts(found)]
 
     assert row(("2.1", 50.0), ("Trees", 88.0)) == ["2.1 Trees"]
     assert row(("trees", 50.0), ("Leaves", 100.0)) == ["trees", "Leaves"]

@@ -9,33 +9,42 @@ little.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from math import ceil
+from itertools import takewhile
 from pathlib import Path
 from statistics import median
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.kit.documents import Box
 from stateward.pipelines.kit.failures import CORRUPT_FILE, TEXT_TOO_LARGE
 from stateward.pipelines.kit.pdf.damage import count_damaged_streams
-from stateward.pipelines.kit.pdf.lines import is_touching
 from stateward.pipelines.kit.pdf.pages import (
     CHARS_PER_PAGE_MIN,
     PdfPage,
-    PdfWord,
     read_pages,
     require_text,
 )
-from stateward.pipelines.kit.pdf.text import ADVICE, text_rows
-from stateward.pipelines.literature.paper import Note, Paper, Place
+from stateward.pipelines.kit.pdf.text import ADVICE
+from stateward.pipelines.literature.paper import Author, Note, Paper, Place
+from stateward.pipelines.literature.pdf_columns import Line, read_columns
+from stateward.pipelines.literature.pdf_front import (
+    abstract_among,
+    authors_below,
+    is_sentence,
+    year_printed,
+)
 from stateward.pipelines.literature.sections import (
+    NAMED,
     REFERENCES,
     entry_label,
     heading_level,
     is_words,
     plain_heading,
 )
-from stateward.pipelines.literature.text import Piece, join_lines, paper_of
+from stateward.pipelines.literature.text import (
+    Piece,
+    is_printed_heading,
+    join_lines,
+    paper_of,
+)
 
 FORMAT = "pdf"
 LARGE_MIN = 1.12  # of the usual height: a heading; fonts of running text differ by less
@@ -45,50 +54,18 @@ INDENT_MIN = 0.6
 MARGIN = 0.1  # of the page height, above and below: where pages repeat themselves
 REPEATED_MIN = 3  # pages
 TITLE_WITHIN = 0.55  # of the first page, from the top
-PART_GAP = 0.9  # of the height: a wider gap within a line may be the one between two columns
-NUMBER_GAP = 2.5  # of the height: as far from its number a heading may begin
-GUTTER_STEP = 2  # points
-GUTTER_WITHIN = (0.2, 0.8)  # of the width of what is divided: where a gutter may be
-COLUMN_LINES_MIN = 5
-COLUMN_WORDS_MIN = 3  # a line, median: cells of a table have fewer
-ACROSS_MAX = 0.2  # of all lines may run over the gutter: titles, wide tables, footnotes
-COLUMNS_DEPTH = 2  # divisions inside each other: up to four columns
 LARGE_SHARE_MAX = 0.25  # of all characters: headings have fewer
+BOLD_TELLS_MAX = 0.25  # of all characters: where more are bold, it tells no heading
+SMALL_MAX = 0.9  # of the usual height: what is smaller and bold is no heading of the text
+HANGING_MIN = 0.15  # of the lines of a list of references begin entries, and as many go on
+SLANTED_STEP = 0.15  # of the size: as much taller may the boxes of slanted letters be
 TITLE_GAP = 1.5  # of the height: as far apart the lines of a title may be
 ABSTRACT_CHARS_MAX = 4000  # a longer one has no end that the layout tells
 DOUBTFUL_TITLE, NO_HEADINGS, SCANNED = "DOUBTFUL_TITLE", "NO_HEADINGS", "SCANNED"
+AUTHORS_FROM_LAYOUT = "AUTHORS_FROM_LAYOUT"
 DOUBTFUL_ABSTRACT, NO_REFERENCES = "DOUBTFUL_ABSTRACT", "NO_REFERENCES"
 
 _DIGITS = re.compile(r"[0-9]+")
-_NUMBER = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.?|[IVX]{1,5}\.")
-
-
-class _Line:
-    """A line of one column: what stands on one baseline without a wide gap."""
-
-    __slots__ = ("box", "height", "left", "page", "text", "words")
-
-    def __init__(self, page: PdfPage, words: list[PdfWord]) -> None:
-        self.page = page.number
-        self.words = len(words)
-        self.text = _line_text(words)
-        self.box: Box = (
-            round(min(word.x0 for word in words), 1),
-            round(min(word.top for word in words), 1),
-            round(max(word.x1 for word in words), 1),
-            round(max(word.bottom for word in words), 1),
-        )
-        self.left: float = self.box[0]  # of its column, where that is known
-        # Raised signs and a large initial must not make a line look like a heading.
-        self.height = max(median(word.bottom - word.top for word in words), 0.1)
-
-
-def _line_text(words: list[PdfWord]) -> str:
-    text, last = "", None
-    for word in words:
-        blank = " " if last is not None and not is_touching(last, word) else ""
-        text, last = f"{text}{blank}{word.text}", word
-    return text
 
 
 def read_pdf(path: Path, *, pages_max: int, chars_max: int) -> Paper:
@@ -101,10 +78,18 @@ def read_pdf(path: Path, *, pages_max: int, chars_max: int) -> Paper:
         from stateward.pipelines.kit.pdf.scans import scanned_pages
 
         pages, is_scan = scanned_pages(path, failure), True
-    lines = _without_repeated(list(_read_columns(pages)))
+    columns = list(read_columns(pages))
+    lines = _without_repeated(columns)
     body = _body_height(lines)
     pieces = _title_first(_paragraphs(lines, body), pages[0].height)
     paper = paper_of(pieces, format_=FORMAT)
+    authors, front = _front(pieces)
+    if authors:
+        paper = _with_abstract(paper, pieces, front)
+        paper.metadata.authors = authors
+        what = "the authors are the names that stand below the title; more may stand elsewhere"
+        paper.notes.append(Note(code=AUTHORS_FROM_LAYOUT, message=what))
+    paper.metadata.year = year_printed(_imprint(*columns[0], body))
     if is_scan:
         what = "the PDF is a scan; its letters were recognised and may be mistaken"
         paper.notes.append(Note(code=SCANNED, message=what))
@@ -119,16 +104,55 @@ def read_pdf(path: Path, *, pages_max: int, chars_max: int) -> Paper:
     if not any(block.kind == "reference" for block in paper.blocks):
         what = "no list of references was found; it may be part of the text"
         paper.notes.append(Note(code=NO_REFERENCES, message=what))
-    if len(paper.metadata.abstract) > ABSTRACT_CHARS_MAX:
+    abstract = paper.metadata.abstract
+    if len(abstract) > ABSTRACT_CHARS_MAX or (abstract and not is_sentence(abstract)):
         what = "the layout does not tell where the abstract ends; text may have been taken for it"
         paper.notes.append(Note(code=DOUBTFUL_ABSTRACT, message=what))
     return paper
 
 
+def _front(pieces: list[Piece]) -> tuple[list[Author], list[Piece]]:
+    """The authors, and what stands on the first page between them and the first heading."""
+    title = pieces[0] if pieces else None
+    if title is None or title.where.page != 1:
+        return [], []
+    first = [each for each in pieces[1:] if each.where.page == 1 and _top(each) > _top(title)]
+    below = sorted(first, key=_top)
+    authors, count = authors_below(below)
+    if not authors:
+        return [], []
+    named = below[count - 1]
+    behind = list(takewhile(lambda each: each.where.page == 1, pieces[pieces.index(named) + 1 :]))
+    heading = next((at for at, each in enumerate(behind) if _is_heading(each)), None)
+    # Where no heading follows, only what is bold is told from the text.
+    return authors, behind[:heading] if heading is not None else [p for p in behind if p.is_bold]
+
+
+def _is_heading(piece: Piece) -> bool:
+    return bool(heading_level(piece.text)) or is_printed_heading(piece)
+
+
+def _with_abstract(paper: Paper, pieces: list[Piece], front: list[Piece]) -> Paper:
+    """The paper, its abstract being the one text of the front where none is called so."""
+    if paper.metadata.abstract or (found := abstract_among(front)) is None:
+        return paper
+    return paper_of(pieces, format_=FORMAT, abstract=found)
+
+
+def _imprint(page: PdfPage, lines: list[Line], body: float) -> str:
+    """What the first page prints around its text: in its margins, and in another size."""
+    around = (
+        line
+        for line in lines
+        if _margin_key(page, line) is not None or abs(line.height - body) > 0.03 * body
+    )
+    return "\n".join(line.text for line in around)
+
+
 def _pages(path: Path, pages_max: int, chars_max: int) -> list[PdfPage]:
     pages: list[PdfPage] = []
     chars = 0
-    for page in read_pages(path, pages_max=pages_max):
+    for page in read_pages(path, pages_max=pages_max, with_fonts=True):
         chars += page.chars
         if chars > chars_max:
             raise FatalFailure(
@@ -144,102 +168,10 @@ def _pages(path: Path, pages_max: int, chars_max: int) -> list[PdfPage]:
     return pages
 
 
-# Columns
-
-
-def _read_columns(pages: list[PdfPage]) -> Iterator[tuple[PdfPage, list[_Line]]]:
-    """The lines of every page in reading order.
-
-    A last page may have too few lines in its second column to tell; it has its gutter where the other pages have it.
-    """
-    divided = [(page, _page_lines(page)) for page in pages]
-    gutters = [_gutter(lines) for _, lines in divided]
-    known = sorted(x for x in gutters if x is not None)
-    usual = known[len(known) // 2] if known else None
-    for (page, lines), own in zip(divided, gutters, strict=True):
-        x = usual if own is None and usual is not None and _leaves_free(lines, usual) else own
-        yield page, list(_in_columns(lines, x, COLUMNS_DEPTH))
-
-
-def _page_lines(page: PdfPage) -> list[_Line]:
-    parts = (_Line(page, part) for row in text_rows(page.words) for part in _row_parts(row))
-    return sorted(parts, key=lambda line: (line.box[3], line.box[0]))
-
-
-def _leaves_free(lines: list[_Line], x: float) -> bool:
-    return sum(each.box[0] < x < each.box[2] for each in lines) <= ACROSS_MAX * len(lines)
-
-
-def _row_parts(row: list[PdfWord]) -> Iterator[list[PdfWord]]:
-    """What stands on one baseline, divided at wide gaps; the number of a heading stays with its words."""
-    part: list[PdfWord] = []
-    for word in row:
-        is_number = len(part) == 1 and word.text[:1].isupper() and _NUMBER.fullmatch(part[0].text)
-        gap = NUMBER_GAP if is_number else PART_GAP
-        if part and word.x0 - part[-1].x1 > gap * max(word.bottom - word.top, 1.0):
-            yield part
-            part = []
-        part.append(word)
-    if part:
-        yield part
-
-
-def _in_columns(lines: list[_Line], x: float | None, depth: int) -> Iterator[_Line]:
-    """Lines as a person reads them: between two lines that run over the gutter x, the left column comes first."""
-    if x is None:
-        edges = Counter(round(each.box[0]) for each in lines)
-        for each in lines:
-            each.left = max(edges, key=lambda edge: (edges[edge], -edge))
-            yield each
-        return
-    beside: list[_Line] = []
-    for line in lines:
-        if line.box[0] < x < line.box[2]:
-            yield from _columns(beside, x, depth)
-            beside = []
-            yield line
-        else:
-            beside.append(line)
-    yield from _columns(beside, x, depth)
-
-
-def _columns(lines: list[_Line], x: float, depth: int) -> Iterator[_Line]:
-    for is_right in (False, True):
-        column = [each for each in lines if (each.box[0] >= x) == is_right]
-        yield from _in_columns(column, _gutter(column) if depth > 1 else None, depth - 1)
-
-
-def _gutter(lines: list[_Line]) -> float | None:
-    """The x that the fewest lines run over, if there is prose on both sides of it."""
-    if len(lines) < 2 * COLUMN_LINES_MIN:
-        return None
-    left, right = min(each.box[0] for each in lines), max(each.box[2] for each in lines)
-    first, last = (left + share * (right - left) for share in GUTTER_WITHIN)
-    steps = range(ceil(first / GUTTER_STEP), int(last / GUTTER_STEP) + 1)
-    across: Counter[int] = Counter()
-    for each in lines:
-        across.update(range(ceil(each.box[0] / GUTTER_STEP), int(each.box[2] / GUTTER_STEP) + 1))
-    middle = (left + right) / 2 / GUTTER_STEP
-    for step in sorted(steps, key=lambda step: (across[step], abs(step - middle)))[:8]:
-        if across[step] > ACROSS_MAX * len(lines):
-            return None
-        x = float(step * GUTTER_STEP)
-        if _is_column(each for each in lines if each.box[2] <= x) and _is_column(
-            each for each in lines if each.box[0] >= x
-        ):
-            return x
-    return None
-
-
-def _is_column(lines: Iterable[_Line]) -> bool:
-    words = [each.words for each in lines]
-    return len(words) >= COLUMN_LINES_MIN and median(words) >= COLUMN_WORDS_MIN
-
-
 # What pages repeat
 
 
-def _without_repeated(pages: list[tuple[PdfPage, list[_Line]]]) -> list[_Line]:
+def _without_repeated(pages: list[tuple[PdfPage, list[Line]]]) -> list[Line]:
     """All lines but running heads, page numbers and what else pages print in their margins."""
     keys = {(page.number, _margin_key(page, line)) for page, lines in pages for line in lines}
     counts = Counter(key for _, key in keys if key is not None)
@@ -254,7 +186,7 @@ def _without_repeated(pages: list[tuple[PdfPage, list[_Line]]]) -> list[_Line]:
     ]
 
 
-def _margin_key(page: PdfPage, line: _Line) -> tuple[str, bool] | None:
+def _margin_key(page: PdfPage, line: Line) -> tuple[str, bool] | None:
     """What a line of a margin is recognised by on other pages; None outside the margins."""
     is_top, is_foot = line.box[3] < page.height * MARGIN, line.box[1] > page.height * (1 - MARGIN)
     return (_DIGITS.sub("#", line.text), is_top) if is_top or is_foot else None
@@ -263,7 +195,7 @@ def _margin_key(page: PdfPage, line: _Line) -> tuple[str, bool] | None:
 # Paragraphs
 
 
-def _body_height(lines: list[_Line]) -> float:
+def _body_height(lines: list[Line]) -> float:
     """The height of most characters; that of references and notes, however many, is not the one of the text."""
     heights: Counter[float] = Counter()
     for line in lines:
@@ -277,33 +209,63 @@ def _most(heights: Counter[float]) -> float:
     return max(heights, key=lambda each: (heights[each], -each), default=10.0)
 
 
-def _paragraphs(lines: list[_Line], body: float) -> list[Piece]:
+def _paragraphs(lines: list[Line], body: float) -> list[Piece]:
     pieces: list[Piece] = []
-    held: list[_Line] = []
+    held: list[Line] = []
     is_cited = False
+    entries = _hanging_entries(lines)
+    bold = sum(len(line.text) for line in lines if line.is_bold)
+    is_told = bold <= BOLD_TELLS_MAX * sum(len(line.text) for line in lines)
 
     def close() -> None:
         if held:
-            pieces.append(_piece(held, body))
+            pieces.append(_piece(held, body, is_told=is_told))
             held.clear()
 
     for line in lines:
-        if held and _starts(held, line):
+        if held and (_starts(held, line, entries) or (is_told and _changes(held[-1], line))):
             close()
         held.append(line)
         if heading_level(line.text, is_cited=is_cited):
             is_cited = plain_heading(line.text) in REFERENCES
-            if not _is_large(line, body):
+            is_set_off = _is_large(line, body) or line.is_bold  # and may go on in the next line
+            if not is_set_off or plain_heading(line.text) in NAMED:
                 close()
     close()
     return pieces
 
 
-def _starts(held: list[_Line], line: _Line) -> bool:
+def _changes(last: Line, line: Line) -> bool:
+    """Whether bold begins or ends between two lines; a mark alone says nothing."""
+    return last.is_bold != line.is_bold and is_words(last.text) and is_words(line.text)
+
+
+def _hanging_entries(lines: list[Line]) -> dict[Line, bool]:
+    """Of the lines of a list of references whose further lines are indented: whether each begins an entry."""
+    columns: dict[tuple[int, float], list[Line]] = {}
+    is_cited = False
+    for line in lines:
+        if heading_level(line.text, is_cited=is_cited):
+            is_cited = plain_heading(line.text) in REFERENCES
+        elif is_cited:
+            columns.setdefault((line.page, line.left), []).append(line)
+    found: dict[Line, bool] = {}
+    for column in columns.values():
+        edge = min(line.box[0] for line in column)
+        further = [line.box[0] - edge > INDENT_MIN * line.height for line in column]
+        if HANGING_MIN <= sum(further) / len(further) <= 1 - HANGING_MIN:
+            found |= {line: not each for line, each in zip(column, further, strict=True)}
+    return found
+
+
+def _starts(held: list[Line], line: Line, entries: dict[Line, bool]) -> bool:
     """Whether a line begins another paragraph than the lines before it belong to."""
     last = held[-1]
+    if line in entries and last in entries:
+        return entries[line]
     height = max(last.height, line.height)
-    if abs(last.height - line.height) > 0.1 * height:
+    difference = abs(last.height - line.height)
+    if difference > 0.1 * height or (line.is_bold and last.is_bold and difference > 0.04 * height):
         return True
     if heading_level(line.text) or entry_label(line.text):
         return True
@@ -319,16 +281,16 @@ def _starts(held: list[_Line], line: _Line) -> bool:
     return is_indented and has_ended
 
 
-def _is_short(held: list[_Line]) -> bool:
+def _is_short(held: list[Line]) -> bool:
     rights = [each.box[2] for each in held]
     return len(held) > 1 and held[-1].box[2] < median(rights) - 10
 
 
-def _is_large(line: _Line, body: float) -> bool:
+def _is_large(line: Line, body: float) -> bool:
     return line.height > LARGE_MIN * body
 
 
-def _piece(lines: list[_Line], body: float) -> Piece:
+def _piece(lines: list[Line], body: float, *, is_told: bool) -> Piece:
     boxes = [line.box for line in lines if line.page == lines[0].page]
     box = (
         min(each[0] for each in boxes),
@@ -338,11 +300,14 @@ def _piece(lines: list[_Line], body: float) -> Piece:
     )
     where = Place(page=lines[0].page, box=box)
     size = max(line.height for line in lines)
+    is_bold = is_told and all(line.is_bold and line.is_alone for line in lines)
     return Piece(
         join_lines([line.text for line in lines]),
         where,
         size=size,
         is_large=size > LARGE_MIN * body,
+        is_bold=is_bold and size > SMALL_MAX * body,
+        lines=[line.unmarked for line in lines],
     )
 
 
@@ -361,6 +326,8 @@ def _title_first(pieces: list[Piece], height: float) -> list[Piece]:
     # Addresses of the authors and signs of a picture may be larger still.
     named = [piece for piece in first if is_words(piece.text)]
     title = max(named or first, key=lambda piece: piece.size)
+    while (above := next((each for each in named if _continues(each, title)), None)) is not None:
+        title = above
     lines = [title]
     for piece in sorted(first, key=_top):
         if _continues(lines[-1], piece):
@@ -377,8 +344,11 @@ def _top(piece: Piece) -> float:
 def _continues(title: Piece, piece: Piece) -> bool:
     """Whether a piece is a further line of the title: as large, and close below."""
     above, below = title.where.box, piece.where.box
-    if above is None or below is None or abs(piece.size - title.size) > 0.02 * title.size:
+    # A small letter goes on with a sentence, though slanted letters may have taller boxes.
+    step = SLANTED_STEP if piece.text[:1].islower() else 0.02
+    if above is None or below is None or abs(piece.size - title.size) > step * title.size:
         return False
     is_below = below[1] - above[1] > 0 and below[1] - above[3] < TITLE_GAP * title.size
     is_same_column = below[0] < above[2] and above[0] < below[2]
-    return title.is_large and is_below and is_same_column and not heading_level(piece.text)
+    is_line = is_below and is_same_column and re.search(r"[^\W_]{2}", piece.text) is not None
+    return title.is_large and is_line and not heading_level(piece.text)

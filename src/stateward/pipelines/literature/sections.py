@@ -14,7 +14,24 @@ NAMED = frozenset({
 })  # fmt: skip
 REFERENCES = frozenset({"references", "bibliography", "literature cited", "works cited"})
 ABSTRACT = frozenset({"abstract", "summary"})
+# What stands above lists and boxes of the front: no section begins there.
+LABELS = frozenset({
+    "keywords", "key words", "index terms", "articleinfo", "article info", "article history", "open access",
+    "citation", "correspondence", "corresponding author", "graphical abstract", "edited by", "reviewed by",
+    "received", "accepted", "published",
+})  # fmt: skip
 HEADING_CHARS_MAX = 120
+_NOTICE = re.compile(
+    r"(?:(?:received|accepted|published|available|correspond\w*|copyright|citation|funding|licen[cs]e|academic editor|"
+    r"handling editor|key\s?words|index terms|subject (?:terms|headings))\b|e-?mail|edited by|reviewed by|cite this|"
+    r"categories and subject|general terms|jel class|pacs\b|msc\b|\*|©|\(c\)|doi\b|https?:)",
+    re.IGNORECASE,
+)
+_CAPTION = re.compile(
+    r"(?:(?:supplementary|supporting|extended data|appendix)\s+)?"
+    r"(?:figures?|figs?|tables?|box|scheme|chart|plate|map|algorithm|listing)\b\.?\s*(?:[0-9]|[A-Z]\b)",
+    re.IGNORECASE,
+)
 
 _NUMBER = re.compile(
     r"^(?P<number>(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-H]\.))\s+(?P<title>[A-Z].*)$"
@@ -51,6 +68,18 @@ def heading_level(line: str, *, is_cited: bool = False) -> int:
     title = found["title"]
     is_heading = is_words(title) or (len(title) > 1 and title.isalpha())
     return _depth(line) if is_heading and not _NAMES.match(title) else 0
+
+
+def is_notice(text: str) -> bool:
+    """Whether a paragraph is one of those that stand around an abstract: keywords, dates, addresses, rights."""
+    return _NOTICE.match(text) is not None
+
+
+def is_bold_heading(text: str) -> bool:
+    """Whether a bold line that is no larger than the text is a heading: no caption, no label of what follows it."""
+    is_short = len(text) <= HEADING_CHARS_MAX and not text.endswith((".", ",", ";", ":"))
+    is_other = _CAPTION.match(text) or plain_heading(text) in LABELS
+    return is_short and is_words(text) and not is_other
 
 
 def is_words(text: str) -> bool:

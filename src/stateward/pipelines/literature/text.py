@@ -3,6 +3,7 @@
 A plain text says of nothing what it is. The title is its first paragraph; authors are not guessed.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from stateward.pipelines.kit.documents import TextDocument
@@ -26,6 +27,8 @@ from stateward.pipelines.literature.sections import (
     heading_level,
     heading_text,
     ids_in,
+    is_bold_heading,
+    is_notice,
     is_titled,
     is_words,
     plain_heading,
@@ -39,17 +42,29 @@ TITLE_CHARS_MAX = 400
 
 
 class Piece:
-    """A paragraph or a line of its own, with its place; `is_large` if it is printed larger than the text around it."""
+    """A paragraph or a line of its own, with its place; `is_large` if it is printed larger than the text around it.
 
-    __slots__ = ("is_large", "size", "text", "where")
+    `is_bold` if it is all bold, in a text that is not, and stands alone. `lines` are its lines without raised marks.
+    """
+
+    __slots__ = ("is_bold", "is_large", "lines", "size", "text", "where")
 
     def __init__(
-        self, text: str, where: Place, *, size: float = 0.0, is_large: bool = False
+        self,
+        text: str,
+        where: Place,
+        *,
+        size: float = 0.0,
+        is_large: bool = False,
+        is_bold: bool = False,
+        lines: Sequence[str] = (),
     ) -> None:
         self.text = text
         self.where = where
         self.size = size
         self.is_large = is_large
+        self.is_bold = is_bold
+        self.lines = lines
 
 
 def read_text(path: Path, *, pages_max: int, chars_max: int) -> Paper:
@@ -101,9 +116,9 @@ def join_lines(lines: list[str]) -> str:
     return text
 
 
-def paper_of(pieces: list[Piece], *, format_: str) -> Paper:
-    """Pieces in reading order as a paper."""
-    reading = _Reading()
+def paper_of(pieces: list[Piece], *, format_: str, abstract: Piece | None = None) -> Paper:
+    """Pieces in reading order as a paper; `abstract` is the one that no heading calls so."""
+    reading = _Reading(abstract)
     text_at = _text_at(pieces)
     for place, piece in enumerate(pieces):
         reading.take(piece, is_front=place < text_at)
@@ -129,11 +144,18 @@ def _text_at(pieces: list[Piece]) -> int:
     return 0
 
 
+def is_printed_heading(piece: Piece) -> bool:
+    """Whether a piece is a heading by its print: larger than the text, or bold and alone."""
+    is_large = piece.is_large and len(piece.text) <= TITLE_CHARS_MAX and is_words(piece.text)
+    return (is_large or (piece.is_bold and is_bold_heading(piece.text))) and is_titled(piece.text)
+
+
 class _Reading:
     """Goes through the pieces and knows what comes next: title, abstract, sections, references."""
 
-    def __init__(self) -> None:
+    def __init__(self, abstract: Piece | None) -> None:
         self.title = ""
+        self._abstract = abstract
         self.blocks: list[Block] = []
         self.notes: list[Note] = []
         self.references_at: int | None = None
@@ -143,13 +165,15 @@ class _Reading:
     def take(self, piece: Piece, *, is_front: bool = False) -> None:
         text = piece.text
         is_cited = bool({plain_heading(each) for each in self._section} & REFERENCES)
-        is_large = piece.is_large and len(text) <= TITLE_CHARS_MAX and is_words(text)
-        is_large = is_large and is_titled(text) and not (is_cited and entry_label(text))
-        level = 0 if is_front else heading_level(text, is_cited=is_cited) or int(is_large)
+        is_printed = is_printed_heading(piece) and not (is_cited and entry_label(text))
+        level = 0 if is_front else heading_level(text, is_cited=is_cited) or int(is_printed)
         abstract = run_in_abstract(text)
         if not self.title and plain_heading(text) not in ABSTRACT and abstract is None:
             self.title = text[:TITLE_CHARS_MAX]
             self._add("title", text, piece)
+        elif piece is self._abstract:
+            block = Block(kind="abstract", text=text, section=("Abstract",), where=piece.where)
+            self.blocks.append(block)
         elif abstract is not None and not level:
             self._section = ("Abstract",)
             self.blocks.append(
@@ -182,6 +206,9 @@ class _Reading:
         names = {plain_heading(each) for each in self._section}
         if names & REFERENCES:
             self._reference(piece)
+        elif names & ABSTRACT and is_notice(piece.text):
+            self._section = ()  # the abstract is over
+            self._add("paragraph", piece.text, piece)
         elif names & ABSTRACT:
             self._add("abstract", piece.text, piece)
         else:

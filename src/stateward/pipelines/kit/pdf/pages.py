@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -56,13 +57,23 @@ MAGIC = b"%PDF-"
 MAGIC_WITHIN = 1024  # the format allows other bytes before the header
 
 _NO_CHARACTER = re.compile("[\x00\ufffd\uffff\ue000-\uf8ff]")
+FONT_BYTES_MAX = 256
+FORCE_BOLD = 1 << 18  # of the flags of a font
+# As fonts are named: Times-Bold, NotoSans-SemiBold, NimbusRomNo9L-Medi, CMBX10, SFBX1200, AdvTimes-b.
+_BOLD = re.compile(rb"(?i:bold|black|heavy|demi)|-Medi(?!um)|(?:CM|SF|EC)BX[0-9]|-[bB]$")
+RAISED_MAX = (
+    0.9  # of the height of a word: glyphs that touch it and are smaller are signs beside it
+)
 _TOKEN = re.compile(r"[^\s\x00\uffff]+")
 
 _Box = tuple[float, float, float, float]  # left, bottom, right, top: y grows upwards in a PDF
 
 
 class PdfWord(msgspec.Struct, gc=False):
-    """A word with its box. `base` is its baseline; words with the same `run` follow each other in the file."""
+    """A word with its box. `base` is its baseline; words with the same `run` follow each other in the file.
+
+    `is_bold` is known where `read_pages` was asked for fonts.
+    """
 
     text: str
     x0: float
@@ -71,6 +82,7 @@ class PdfWord(msgspec.Struct, gc=False):
     bottom: float
     base: float
     run: int
+    is_bold: bool = False
 
 
 class PdfPage(msgspec.Struct):
@@ -96,11 +108,13 @@ def read_pages(
     pages_max: int = PAGES_MAX,
     on_damaged: Callable[[int], object] | None = None,
     with_marks: bool = True,
+    with_fonts: bool = False,
 ) -> Iterator[PdfPage]:
     """Every page in rotation; a file that cannot be opened fails before the first page is given.
 
     Without `with_marks` no page says what is struck out on it, stamped over it or remarked on it: who reads only its
-    text is spared the search.
+    text is spared the search. Only `with_fonts` tells which words are bold, and parts a word from the small raised
+    signs that touch it.
 
     A page that cannot be read fails the file, unless `on_damaged` is there to be told its number; then it is left out.
     """
@@ -117,7 +131,7 @@ def read_pages(
             raise FatalFailure("the PDF has no pages; save or download it again", code=CORRUPT_FILE)
         for number in range(1, count + 1):
             try:
-                page = _page(document, number, with_marks=with_marks)
+                page = _page(document, number, with_marks=with_marks, with_fonts=with_fonts)
             except FatalFailure as error:
                 if on_damaged is None or error.code != CORRUPT_FILE:
                     raise
@@ -185,10 +199,12 @@ def _open_failure(error: pdfium.PdfiumError, password: str | None) -> FatalFailu
     )
 
 
-def _page(document: pdfium.PdfDocument, number: int, *, with_marks: bool) -> PdfPage:
+def _page(
+    document: pdfium.PdfDocument, number: int, *, with_marks: bool, with_fonts: bool
+) -> PdfPage:
     try:
         with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
-            return _read(document, page, text, number, with_marks=with_marks)
+            return _read(document, page, text, number, with_marks=with_marks, with_fonts=with_fonts)
     except pdfium.PdfiumError as error:
         raise FatalFailure(
             f"page {number} of {len(document)} is damaged and cannot be read; download the file again",
@@ -203,6 +219,7 @@ def _read(
     number: int,
     *,
     with_marks: bool,
+    with_fonts: bool,
 ) -> PdfPage:
     count = raw.FPDFText_CountChars(text.raw)
     if count > CHARS_PER_PAGE_MAX:
@@ -212,7 +229,7 @@ def _read(
         )
     letters = _letters(text, count)
     view = _PageView(page)
-    glyphs = _Glyphs(text, is_rotated=bool(view.rotation))
+    glyphs = _Glyphs(text, is_rotated=bool(view.rotation), has_fonts=with_fonts)
     turned = _TurnedRuns(glyphs)
     ink = PageInk(page, text)
     unseen: list[str] = []
@@ -280,9 +297,15 @@ class _PageView:
 class _Glyphs:
     """Boxes, angles and baselines of glyphs, by index."""
 
-    def __init__(self, text: pdfium.PdfTextPage, *, is_rotated: bool) -> None:
+    def __init__(
+        self, text: pdfium.PdfTextPage, *, is_rotated: bool, has_fonts: bool = False
+    ) -> None:
         self._text = text.raw
         self._is_rotated = is_rotated
+        self.has_fonts = has_fonts
+        self._font = ctypes.create_string_buffer(FONT_BYTES_MAX)
+        self._flags = ctypes.c_int()
+        self._flags_at = ctypes.byref(self._flags)
         self._offs: dict[tuple[float, float], tuple[float, float]] = {}
         self._box = raw.FS_RECTF()
         self._box_at = ctypes.byref(self._box)
@@ -297,6 +320,14 @@ class _Glyphs:
 
     def angle(self, index: int) -> float:
         return float(raw.FPDFText_GetCharAngle(self._text, index))
+
+    def is_bold(self, index: int) -> bool:
+        """Whether the font says of itself that it is bold: by its name, or by its flag."""
+        size = raw.FPDFText_GetFontInfo(
+            self._text, index, self._font, FONT_BYTES_MAX, self._flags_at
+        )
+        name = self._font.raw[: max(0, size - 1)] if size <= FONT_BYTES_MAX else b""
+        return bool(self._flags.value & FORCE_BOLD) or _BOLD.search(name) is not None
 
     def base(self, index: int, box: _Box) -> tuple[float, float]:
         """The origin of a glyph on its baseline.
@@ -352,6 +383,8 @@ def _words(
         parts = [level] if level else list(_any_word(text, start, glyphs, view, straight))
         if not parts:  # outside of the page
             unseen.append(text)
+        if glyphs.has_fonts:
+            parts = _told_by_fonts(parts, start, glyphs, view, is_level=level is not None)
         for word in parts:
             is_tiny = word.bottom - word.top < HEIGHT_MIN
             if is_tiny or ink.hides_colour(start, partial(glyphs.box, start)):
@@ -464,6 +497,35 @@ def _any_word(
         yield word
         return
     yield from _split_word(text, start, glyphs, view, straight)
+
+
+def _told_by_fonts(
+    parts: list[PdfWord], start: int, glyphs: _Glyphs, view: _PageView, *, is_level: bool
+) -> list[PdfWord]:
+    """The words of a token without the signs that touch them, and whether they are bold."""
+    if not is_level and len(parts) == 1 and not view.rotation:
+        parts = list(_without_signs(parts[0], start, glyphs, view))
+    if glyphs.is_bold(start):
+        for word in parts:
+            word.is_bold = True
+    return parts
+
+
+def _without_signs(
+    word: PdfWord, start: int, glyphs: _Glyphs, view: _PageView
+) -> Iterator[PdfWord]:
+    """A word and, as words of their own, the smaller signs in it: the mark of a note, the number of a source."""
+    boxes = [glyphs.box(start + at) for at in range(len(word.text))]
+    least = RAISED_MAX * max(top - bottom for _, bottom, _, top in boxes)
+    parts: list[PdfWord] = []
+    for _, group in groupby(range(len(boxes)), lambda at: boxes[at][3] - boxes[at][1] < least):
+        places = list(group)
+        first, last = boxes[places[0]], boxes[places[-1]]
+        base = glyphs.base(start + places[0], first)
+        text = word.text[places[0] : places[-1] + 1]
+        if (part := _visible_word(text, first, last, base, view)) is not None:
+            parts.append(part)
+    yield from parts if sum(len(part.text) for part in parts) == len(boxes) else [word]
 
 
 def _hides_gap(word: PdfWord, count: int) -> bool:

@@ -1,0 +1,168 @@
+"""The front of a PDF (names, an abstract that no word introduces, the year) and headings that are bold."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.documents.statements.paper import LETTER
+from lab.documents.statements.paper import Paper as Printed
+from stateward.pipelines.literature.paper import Paper, Place
+from stateward.pipelines.literature.pdf_front import authors_below, names_of, year_printed
+from stateward.pipelines.literature.text import Piece, paper_of
+from tests.pipelines.literature.articles import read, texts
+
+BODY = (
+    "Weirs hold water back, and mills stand",
+    "below them. We counted both of them in",
+    "the spring and again before the winter.",
+)
+CLAIM = (
+    "Weirs and mills are older than most maps, and hardly any of them was counted twice. Here we count",
+    "weirs in two invented valleys for eleven years. One in three was gone at the end of that time. Our",
+    "count shows that mills follow their weirs.",
+)
+
+
+def a_page() -> Printed:
+    page = Printed(LETTER)
+    page.page()
+    page.text(60, 50, "Mill Letters 12 (2019) 4417", size=8)
+    page.text(60, 90, "Weirs and mills of two valleys", size=18)
+    return page
+
+
+def body(
+    page: Printed, x: float, y: float, *, lines: Sequence[str] = BODY, times: int = 4
+) -> float:
+    for _ in range(times):
+        for line in lines:
+            page.text(x, y, line, size=9.5)
+            y += 12
+        y += 6
+    return y
+
+
+def two_columns(page: Printed, y: float) -> None:
+    """A heading in each column, bold and as large as the text, and a bold word that begins a paragraph."""
+    for x, heading in ((60.0, "Valleys"), (320.0, "Counting of weirs")):
+        page.text(x, y, heading, size=9.5, font="bold")
+        below = body(page, x, y + 14)
+        page.text(x, below, "Figure 2 Weirs by year", size=9.5, font="bold")
+        body(page, x, below + 14, times=1)
+
+
+def printed(folder: Path, page: Printed) -> Paper:
+    return read(folder, page.pdf(), "printed.pdf")
+
+
+def test_authors_an_abstract_without_a_word_and_bold_headings_are_read(tmp_path: Path) -> None:
+    page = a_page()
+    page.text(60, 112, "Anna Weir", size=10)
+    page.text(107, 108, "1,*", size=6)
+    page.text(118, 112, ", Émile von der Mühle", size=10)
+    page.text(219, 108, "2", size=6)
+    page.text(226, 112, "and R. J. O'Brook", size=10)
+    for at, line in enumerate(CLAIM):
+        page.text(60, 140 + 12 * at, line, size=10, font="bold")
+    two_columns(page, 200)
+
+    paper = printed(tmp_path, page)
+
+    assert paper.metadata.title == "Weirs and mills of two valleys"
+    assert [each.name for each in paper.metadata.authors] == [
+        "Anna Weir", "Émile von der Mühle", "R. J. O'Brook",
+    ]  # fmt: skip
+    assert paper.metadata.abstract == " ".join(CLAIM)
+    assert paper.metadata.year == 2019
+    assert texts(paper.blocks, "heading") == ["Valleys", "Counting of weirs"]
+    assert "AUTHORS_FROM_LAYOUT" in {note.code for note in paper.notes}
+
+
+def test_an_abstract_beside_keywords_is_read_without_them(tmp_path: Path) -> None:
+    page = a_page()
+    page.text(60, 112, "Anna Weir, Ben Mill", size=10)
+    page.text(60, 140, "A R T I C L E I N F O", size=8)
+    page.text(200, 140, "A B S T R A C T", size=8)
+    for at, (beside, line) in enumerate(zip(("Keywords:", "Water", "Stones"), CLAIM, strict=True)):
+        page.text(60, 160 + 10 * at, beside, size=7.5)
+        page.text(200, 160 + 10 * at, line, size=7.5)
+    two_columns(page, 220)
+
+    paper = printed(tmp_path, page)
+
+    assert paper.metadata.abstract == " ".join(CLAIM)
+    assert [each.name for each in paper.metadata.authors] == ["Anna Weir", "Ben Mill"]
+
+
+def test_entries_whose_further_lines_are_indented_are_each_one_reference(tmp_path: Path) -> None:
+    page = a_page()
+    two_columns(page, 130)
+    page.text(60, 440, "References", size=9.5, font="bold")
+    for at, who in enumerate(("Weir, A.", "Mill, B.", "Stone, C.", "Brook, D.")):
+        page.text(60, 456 + 20 * at, f"{who}, 200{at}. A count of weirs and", size=8)
+        page.text(70, 466 + 20 * at, f"mills. https://example.org/{at}", size=8)
+
+    found = texts(printed(tmp_path, page).blocks, "reference")
+
+    assert [each.split(".")[0] for each in found] == ["Weir, A", "Mill, B", "Stone, C", "Brook, D"]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Ann Weir1,2, Bo van der Mill3* & Cy D'Arc", ["Ann Weir", "Bo van der Mill", "Cy D'Arc"]),
+        ("Ann B. Weir a , Bo C.-D. Mill b,c", ["Ann B. Weir", "Bo C.-D. Mill"]),
+        ("Ann Weir, MD, PhD; María José Ríos-Vidal", ["Ann Weir", "María José Ríos-Vidal"]),
+        ("Department of Mills, Weir", []),
+        ("Ann Weir, who counts mills", []),
+        ("Ann B. Weir Carl D. Mill", []),
+        ("Counting weirs again", []),
+        ("Open Access", []),
+    ],
+)
+def test_a_line_names_people_or_nobody(line: str, names: list[str]) -> None:
+    assert names_of(line) == names
+
+
+def piece(*lines: str, top: float, left: float = 60.0, size: float = 10.0) -> Piece:
+    box = (left, top, left + 200.0, top + 12.0 * len(lines))
+    return Piece(" ".join(lines), Place(page=1, box=box), size=size, lines=lines)
+
+
+def named(*pieces: Piece) -> list[str]:
+    return [each.name for each in authors_below(pieces)[0]]
+
+
+def test_names_are_read_one_on_each_line_side_by_side_and_alone_above_an_address() -> None:
+    assert named(piece("Ann Weir", "Bo Mill", top=100.0)) == ["Ann Weir", "Bo Mill"]
+    assert named(piece("Bo Mill", top=99.9, left=300.0), piece("Ann Weir", top=100.0)) == [
+        "Ann Weir",
+        "Bo Mill",
+    ]
+    alone = piece("Ann Weir", top=100.0)
+    assert named(alone, piece("University of Mills", top=130.0, size=8.0)) == ["Ann Weir"]
+    assert named(alone, piece("Mills of the north", top=130.0, size=8.0)) == []
+
+
+def test_rather_no_authors_than_some_of_them() -> None:
+    some = piece("Ann Weir, Bo Mill", top=100.0)
+
+    assert named(some, piece("and 14 others", top=113.0)) == []
+    assert named(some, piece("Department of Mills", top=113.0)) == ["Ann Weir", "Bo Mill"]
+
+
+def test_the_year_is_one_that_is_printed_as_that_of_publication() -> None:
+    assert year_printed("Received: 2 May 2018\nPublished online: 6 October 2019\n© 2020") == 2019
+    assert year_printed("Mill Letters 12 (2019) 4417\n© 2019 The Authors") == 2019
+    assert year_printed("Mill Letters 12 (2018) 4417\n© 2019 The Authors") is None
+    assert year_printed("Received: 2 May 2018") is None
+
+
+def test_keywords_end_an_abstract() -> None:
+    place = Place(page=1)
+    lines = ("Weirs and mills", "Abstract", "We count.", "Keywords: weir", "We thank.", "Methods")
+
+    paper = paper_of([Piece(line, place) for line in lines], format_="pdf")
+
+    assert paper.metadata.abstract == "We count."
