@@ -8,6 +8,7 @@ import pytest
 from lab.documents.statements.paper import LETTER
 from lab.documents.statements.paper import Paper as Printed
 from stateward.pipelines.literature.paper import Paper, Place
+from stateward.pipelines.literature.pdf import _title_first
 from stateward.pipelines.literature.pdf_front import authors_below, names_of, year_printed
 from stateward.pipelines.literature.text import Piece, paper_of
 from tests.pipelines.literature.articles import read, texts
@@ -114,6 +115,10 @@ def test_entries_whose_further_lines_are_indented_are_each_one_reference(tmp_pat
         ("Ann Weir1,2, Bo van der Mill3* & Cy D'Arc", ["Ann Weir", "Bo van der Mill", "Cy D'Arc"]),
         ("Ann B. Weir a , Bo C.-D. Mill b,c", ["Ann B. Weir", "Bo C.-D. Mill"]),
         ("Ann Weir, MD, PhD; María José Ríos-Vidal", ["Ann Weir", "María José Ríos-Vidal"]),
+        ("By Md. Bo Mill and Yu.A.Weir", ["Md. Bo Mill", "Yu. A. Weir"]),
+        ("Ann Weir a and Bo Mill 2 and Cy Brook(B)", ["Ann Weir", "Bo Mill", "Cy Brook"]),
+        ("Ann Weir, Member, IEEE, and Bo Mill", ["Ann Weir", "Bo Mill"]),
+        ("물레방아 연구, 강의 보", []),
         ("Department of Mills, Weir", []),
         ("Ann Weir, who counts mills", []),
         ("Ann B. Weir Carl D. Mill", []),
@@ -143,6 +148,26 @@ def test_names_are_read_one_on_each_line_side_by_side_and_alone_above_an_address
     alone = piece("Ann Weir", top=100.0)
     assert named(alone, piece("University of Mills", top=130.0, size=8.0)) == ["Ann Weir"]
     assert named(alone, piece("Mills of the north", top=130.0, size=8.0)) == []
+
+
+def test_names_are_read_each_above_its_own_address_and_not_where_a_town_could_be_one() -> None:
+    ann = piece("Ann Weir", "University of Mills", "ann@example.org", top=100.0)
+    bo = piece("Bo Mill", "Weir Institute", "bo@example.org", top=100.0, left=300.0)
+    text = piece("Abstract. We count mills.", top=150.0)
+
+    assert named(ann, bo, text) == ["Ann Weir", "Bo Mill"]
+    assert named(piece("Ann Weir", "University of Mills", "New York", top=100.0), text) == []
+
+
+def test_the_title_is_what_stands_above_the_names_though_a_journal_is_larger() -> None:
+    def large(text: str, top: float, size: float) -> Piece:
+        place = Place(page=1, box=(60.0, top, 400.0, top + size))
+        return Piece(text, place, size=size, is_large=True, lines=[text])
+
+    title = large("A count of weirs", 130.0, 15.0)
+    pieces = [large("Journal of Mills", 60.0, 28.0), title, piece("Ann Weir, Bo Mill", top=160.0)]
+
+    assert _title_first(pieces, 800.0)[0] is title
 
 
 def test_rather_no_authors_than_some_of_them() -> None:

@@ -145,7 +145,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 7},
+    readers={"literature.parse": 8},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

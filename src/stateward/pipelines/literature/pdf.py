@@ -29,6 +29,7 @@ from stateward.pipelines.literature.pdf_front import (
     abstract_among,
     authors_below,
     is_sentence,
+    title_above_names,
     year_printed,
 )
 from stateward.pipelines.literature.sections import (
@@ -325,7 +326,8 @@ def _title_first(pieces: list[Piece], height: float) -> list[Piece]:
         return pieces
     # Addresses of the authors and signs of a picture may be larger still.
     named = [piece for piece in first if is_words(piece.text)]
-    title = max(named or first, key=lambda piece: piece.size)
+    title = title_above_names(sorted(named, key=_top))
+    title = title or max(named or first, key=lambda piece: piece.size)
     while (above := next((each for each in named if _continues(each, title)), None)) is not None:
         title = above
     lines = [title]

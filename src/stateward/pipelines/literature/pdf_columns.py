@@ -28,7 +28,7 @@ RAISED_MIN = 0.15  # of the height: as far above the line stands a mark of a not
 RAISED_SIZE_MAX = 0.9  # of the height of the line: such marks are smaller
 BOLD_SHARE_MIN = 0.8  # of the characters of a line that is bold
 BAND_LINES_MIN = 3  # lines of an abstract that stands beside something else
-BAND_WORDS_MIN = 6  # a line of it, where nothing else tells it from a table
+BAND_WORDS_MIN = 6  # a line of it: cells of a table have fewer
 BAND_GAP_MAX = 1.5  # of the height, between its lines
 HEADS_WITHIN = 4.0  # of the height: as far above it its heading may be
 SPACED_MIN = 5  # letters
@@ -56,7 +56,7 @@ class Line:
     def __init__(self, page: PdfPage, words: list[PdfWord]) -> None:
         self.page = page.number
         self.words = len(words)
-        self.text = _spaced(_line_text(words))
+        self.text = _join_letters(_line_text(words))
         self.box: Box = (
             round(min(word.x0 for word in words), 1),
             round(min(word.top for word in words), 1),
@@ -82,7 +82,7 @@ def _middle_word(words: list[PdfWord]) -> PdfWord:
     return by_height[bisect_left(ends, ends[-1] / 2)]
 
 
-def _spaced(text: str) -> str:
+def _join_letters(text: str) -> str:
     """A H E A D I N G that is set with blanks between its letters, as a word."""
     letters = text.split(" ")
     is_spaced = len(letters) >= SPACED_MIN and all(len(each) == 1 for each in letters)
@@ -143,7 +143,7 @@ def _leaves_free(lines: list[Line], x: float) -> bool:
 def row_parts(row: list[PdfWord]) -> Iterator[list[PdfWord]]:
     """What stands on one baseline, divided at wide gaps; the number of a heading stays with its words."""
     part: list[PdfWord] = []
-    stretched = _stretched(row)
+    stretched = _even_gaps(row)
     for at, word in enumerate(row):
         is_number = len(part) == 1 and word.text[:1].isupper() and _NUMBER.fullmatch(part[0].text)
         gap = NUMBER_GAP if is_number else PART_GAP
@@ -156,7 +156,7 @@ def row_parts(row: list[PdfWord]) -> Iterator[list[PdfWord]]:
         yield part
 
 
-def _stretched(row: list[PdfWord]) -> set[int]:
+def _even_gaps(row: list[PdfWord]) -> set[int]:
     """The places of words behind gaps that are all alike: a short line that was stretched, and no cells."""
     gaps = [word.x0 - last.x1 for last, word in pairwise(row)]
     found: set[int] = set()
@@ -200,14 +200,15 @@ def _in_columns(lines: list[Line], x: float | None, depth: int) -> Iterator[Line
 def _band(lines: list[Line], x: float | None) -> tuple[float, float, float] | None:
     """Where prose runs over the gutter beside something else: an abstract beside the keywords; with its own gutter.
 
-    Without a gutter such a place is looked for on the first page, where what stands beside is no table.
+    Without a gutter such a place is looked for on the first page alone.
     """
     if x is None and (not lines or lines[0].page != 1):
         return None
     rows = [
         (line, beside)
         for line in lines
-        if (line.words >= BAND_WORDS_MIN if x is None else line.box[0] < x < line.box[2])
+        if line.words >= BAND_WORDS_MIN
+        and (x is None or line.box[0] < x < line.box[2])
         and (beside := [other for other in lines if other is not line and _is_level(other, line)])
     ]
     near: list[tuple[Line, list[Line]]] = []

@@ -15,15 +15,19 @@ from stateward.pipelines.literature.text import Piece, join_lines
 
 LINES_MAX = 8  # below the title, until the first line of names
 NAMES_MAX = 200
+CARDS_IN_ROW = 4
 SIZE_STEP = 0.03  # of the size: as far the lines of one list differ
 LINE_GAP = 1.0  # of the size, between them
 ABSTRACT_CHARS_MIN = 200  # a shorter text is an address, a date or a notice
 FRONT_CHARS = 6000
 
+# Signs, numbers and letters by which notes and addresses are found; y and e are words of names.
 _MARKS = re.compile(
-    r"[*\u2217\u2020\u2021\u00a7\u00b6#\u2709\u2022\u25e6]|\b(?:[0-9]{1,2}|[a-z])\b(?=\s*(?:,|$|[0-9a-z*]\b))"
+    r"\[[0-9X-]{19}\]|\([B\u2709]\)|[*+\u2217\u22c6\u2020\u2021\u00a7\u00b6#\u266f\u2225\u2016\u25e6\u2709]"
+    r"|\b(?:[0-9]{1,2}|[a-df-xz])\b"
 )
 _GLUED = re.compile(r"(?<=[^\W\d_])[0-9]{1,2}(?:,[0-9]{1,2})*(?=\W|$)")
+_TIGHT = re.compile(r"(?<=[^\W\d_]\.)(?=[^\W\d_a-z])")  # A.B.Name, as some print it
 _PARTED = re.compile(r"\s*(?:[,;\u00b7|]|\band\b|\bund\b|\bet\b|\by\b|&)\s*", re.IGNORECASE)
 _INITIALS = r"(?:[^\W\d_a-z]\.?-?){1,3}"
 # Only as they are written within names: of, the, from in several languages.
@@ -36,12 +40,16 @@ _PARTICLE = "(?:{})".format(
 )
 _NAME = r"[^\W\d_a-z][^\W\d_]*(?:['\u2019][^\W\d_]+)*(?:[-\u2010\u2011][^\W\d_]+(?:['\u2019][^\W\d_]+)*)*"
 _APOSTROPHE = r"(?:[dDlLOo]['\u2019])?"
+_SHORT = r"[^\W\d_a-z][a-z]{1,3}\."  # Md. and Yu.
+_UNCAPITALISED = re.compile(rf"{_PARTICLE}$|[dl]['\u2019]")
 _PERSON = re.compile(
-    rf"(?:(?:{_APOSTROPHE}{_NAME}|{_INITIALS}|{_PARTICLE})\s+){{1,5}}{_APOSTROPHE}{_NAME}(?:,?\s(?:Jr|Sr|I{{2,3}}|IV)\.?)?"
+    rf"(?:(?:{_APOSTROPHE}{_NAME}|{_INITIALS}|{_SHORT}|{_PARTICLE})\s+){{1,5}}{_APOSTROPHE}{_NAME}(?:,?\s(?:Jr|Sr|I{{2,3}}|IV)\.?)?"
 )
 # Initials behind two whole names begin another person, from whom nothing separates the first.
 _TWO_PEOPLE = re.compile(rf"\s{_INITIALS}\s(?:{_NAME}\s){{2,}}{_INITIALS}\s")
+_BY = re.compile(r"^\s*by:?\s", re.IGNORECASE)
 _DEGREES = re.compile(
+    r",?\s*(?:(?:Senior|Student|Life|Graduate Student)\s+)?(?:Member|Fellow),\s*IEEE|"
     r",?\s*\b(?:M\.?D|Ph\.?\s?D|M\.?Sc|B\.?Sc|MPH|MBBS|FRCP|Dr\.? ?med|RN|DPhil|Prof|Dr)\b\.?"
 )
 # Words that begin with a capital as names do, and are none.
@@ -79,7 +87,8 @@ def names_of(line: str) -> list[str]:
     """The people whom a line names, if it names nothing else."""
     if _OTHER.search(line):
         return []
-    text = _MARKS.sub(" ", _GLUED.sub("", _DEGREES.sub("", line)))
+    text = _MARKS.sub(" ", _GLUED.sub("", _DEGREES.sub("", _TIGHT.sub(" ", line))))
+    text = _BY.sub("", text)
     parts = [" ".join(part.split()) for part in _PARTED.split(text)]
     names = [part.strip(" .") if not part.endswith(("Jr.", "Sr.")) else part for part in parts]
     names = [name for name in names if name]
@@ -87,25 +96,30 @@ def names_of(line: str) -> list[str]:
 
 
 def _is_person(name: str) -> bool:
-    return _PERSON.fullmatch(name) is not None and _TWO_PEOPLE.search(name) is None
+    # Where letters have no capitals, nothing tells a name from other words.
+    is_capital = all(
+        each[0].isupper() or _UNCAPITALISED.match(each) is not None for each in name.split()
+    )
+    is_name = _PERSON.fullmatch(name) is not None and _TWO_PEOPLE.search(name) is None
+    return is_name and is_capital
 
 
 def authors_below(pieces: Sequence[Piece]) -> tuple[list[Author], int]:
     """The authors whom the lines below the title name, and how many pieces are read then."""
-    lines = [(at, line) for at, piece in enumerate(pieces) for line in piece.lines]
-    first = next((at for at, (_, line) in enumerate(lines[:LINES_MAX]) if names_of(line)), None)
-    if first is None:
-        return [], 0
-    begun = lines[first][0]
+    begun, lines = 0, 0
+    while begun < len(pieces) and lines < LINES_MAX and not names_in(pieces[begun]):
+        begun, lines = begun + 1, lines + len(pieces[begun].lines)
+    if begun == len(pieces) or lines >= LINES_MAX:
+        return _authors_on_cards(pieces)
     end = begun + 1
-    while end < len(pieces) and _goes_on(pieces[end - 1], pieces[end]) and _names_in(pieces[end]):
+    while end < len(pieces) and _goes_on(pieces[end - 1], pieces[end]) and names_in(pieces[end]):
         end += 1
     read = (
-        sorted(pieces[begun:end], key=_left)
+        sorted(pieces[begun:end], key=_left_edge)
         if _are_beside(pieces[begun:end])
         else pieces[begun:end]
     )
-    names = [name for piece in read for name in _names_in(piece)]
+    names = [name for piece in read for name in names_in(piece)]
     # What stands as large and close below without being read may be more of them.
     behind = pieces[end] if end < len(pieces) else None
     is_cut = (
@@ -118,7 +132,22 @@ def authors_below(pieces: Sequence[Piece]) -> tuple[list[Author], int]:
     return [Author(name=name) for name in names], end
 
 
-def _names_in(piece: Piece) -> list[str]:
+def _authors_on_cards(pieces: Sequence[Piece]) -> tuple[list[Author], int]:
+    """The authors of cards: each a name above its own address, side by side or one below the other."""
+    names = [_name_on_card(piece) for piece in pieces[: LINES_MAX * CARDS_IN_ROW]]
+    count = names.index("") if "" in names else len(names)
+    return [Author(name=name) for name in names[:count]], count
+
+
+def _name_on_card(piece: Piece) -> str:
+    """The one name that stands on the first line of a card, the others being an address."""
+    if len(piece.lines) < 2 or not _INSTITUTION.search(" ".join(piece.lines[1:])):
+        return ""
+    first, *others = map(names_of, piece.lines)
+    return first[0] if len(first) == 1 and not any(others) else ""
+
+
+def names_in(piece: Piece) -> list[str]:
     """The people whom a paragraph names: one on each line, or in one list."""
     by_line = [names_of(line) for line in piece.lines]
     is_stack = all(len(names) == 1 for names in by_line) and not any(map(_is_open, piece.lines))
@@ -141,14 +170,14 @@ def _goes_on(above: Piece, below: Piece) -> bool:
 
 def _are_beside(pieces: Sequence[Piece]) -> bool:
     """Whether pieces stand side by side in one row, none above another."""
-    by_left = sorted(pieces, key=_left)
+    by_left = sorted(pieces, key=_left_edge)
     return len(pieces) > 1 and all(
-        _is_level(one, two) and one.where.box is not None and one.where.box[2] <= _left(two)
+        _is_level(one, two) and one.where.box is not None and one.where.box[2] <= _left_edge(two)
         for one, two in pairwise(by_left)
     )
 
 
-def _left(piece: Piece) -> float:
+def _left_edge(piece: Piece) -> float:
     return 0.0 if piece.where.box is None else piece.where.box[0]
 
 
@@ -171,6 +200,14 @@ def _is_prose(text: str) -> bool:
     is_long = len(text) >= ABSTRACT_CHARS_MIN and is_sentence(text)
     is_address = len(_INSTITUTION.findall(text)) > 1
     return is_long and not is_address and not is_notice(text)
+
+
+def title_above_names(pieces: Sequence[Piece]) -> Piece | None:
+    """Of pieces from the top down, the large one right above a list of names: larger may be the name of a journal."""
+    return next(
+        (above for above, piece in pairwise(pieces) if above.is_large and len(names_in(piece)) > 1),
+        None,
+    )
 
 
 def is_sentence(text: str) -> bool:

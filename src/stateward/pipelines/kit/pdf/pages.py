@@ -384,7 +384,7 @@ def _words(
         if not parts:  # outside of the page
             unseen.append(text)
         if glyphs.has_fonts:
-            parts = _told_by_fonts(parts, start, glyphs, view, is_level=level is not None)
+            parts = _read_fonts(parts, start, glyphs, view, is_level=level is not None)
         for word in parts:
             is_tiny = word.bottom - word.top < HEIGHT_MIN
             if is_tiny or ink.hides_colour(start, partial(glyphs.box, start)):
@@ -499,7 +499,7 @@ def _any_word(
     yield from _split_word(text, start, glyphs, view, straight)
 
 
-def _told_by_fonts(
+def _read_fonts(
     parts: list[PdfWord], start: int, glyphs: _Glyphs, view: _PageView, *, is_level: bool
 ) -> list[PdfWord]:
     """The words of a token without the signs that touch them, and whether they are bold."""
