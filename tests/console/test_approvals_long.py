@@ -1,6 +1,7 @@
 """Reviews that need two people, in two browsers: who has approved keeps no one from approving next."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,20 @@ contract_record:
 """
 
 
-@pytest.fixture
-def api(tmp_path: Path) -> Iterator[ApiClient]:
-    """A service whose contracts need two approvals."""
+GROUP = """
+reviews: {undo_seconds: 0, groups: {legal: [ada]}}
+contract_record:
+  review:
+    group: legal
+    reason_codes: {illegible: The scan cannot be read}
+"""
+
+
+@contextmanager
+def ruled(tmp_path: Path, rules: str) -> Iterator[ApiClient]:
+    """A service whose reviews have these rules."""
     file = tmp_path / "settings.yaml"
-    file.write_text(TWO)
+    file.write_text(rules)
     environ = {"STATEWARD_DATA": str(tmp_path / "data"), "STATEWARD_CONFIG": str(file)}
     settings = Settings.load(environ=environ)
     own = replace(settings, api=replace(settings.api, port=0))
@@ -47,7 +57,12 @@ def signed_in(browser: Browser, api: ApiClient, name: str) -> Page:
 
 
 @pytest.mark.long
-def test_two_people_approve_one_after_the_other(api: ApiClient, browser: Browser) -> None:
+def test_two_people_approve_one_after_the_other(tmp_path: Path, browser: Browser) -> None:
+    with ruled(tmp_path, TWO) as api:
+        approve_twice(api, browser)
+
+
+def approve_twice(api: ApiClient, browser: Browser) -> None:
     record, other = waiting(api.app), waiting(api.app)
     ada, bob = signed_in(browser, api, "ada"), signed_in(browser, api, "bob")
     address = f"{api.url}/console/review/{record.id}"
@@ -69,3 +84,25 @@ def test_two_people_approve_one_after_the_other(api: ApiClient, browser: Browser
     expect(bob.locator("article")).to_have_attribute("data-record", other.id)
 
     assert api.app.record(record.id).status == "validated"
+
+
+@pytest.mark.long
+def test_the_group_alone_decides_and_a_rejection_names_its_reason(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with ruled(tmp_path, GROUP) as api:
+        record = waiting(api.app)
+        ada, bob = signed_in(browser, api, "ada"), signed_in(browser, api, "bob")
+        address = f"{api.url}/console/review/{record.id}"
+
+        bob.goto(address)
+        expect(bob.locator("#group")).to_have_text("The group legal decides this.")
+        ada.goto(address)
+        expect(ada.locator("#work")).to_have_attribute("data-claimed", record.id)
+        ada.locator("#reason-code").select_option(label="The scan cannot be read")
+        ada.locator("#reject").click()
+        expect(ada.locator("#nothing")).to_be_visible()
+
+        last = api.app.store.history(record.id)[-1]
+    assert (last.trigger, last.metadata["reason_code"]) == ("review.rejected", "illegible")
+    assert last.actor.startswith("person:ada@")

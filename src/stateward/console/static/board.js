@@ -50,7 +50,7 @@ document.addEventListener("DOMContentLoaded", () => {
       series,
       axes: [
         { stroke: colour("--soft"), grid: { show: false }, ticks: { stroke: colour("--line") }, size: 26, space: 60, font: LABEL_FONT, values: (_, ticks) => ticks.map((tick) => minute().format(new Date(tick * 1000))) },
-        { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { show: false }, size: 52, space: 24, values: (_, ticks) => ticks.map((tick) => (name === "ended" ? (Number.isInteger(tick) ? tick : "") : seconds(tick))) },
+        { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { show: false }, size: 52, space: 24, values: (_, ticks) => ticks.map((tick) => (name === "ended" ? (Number.isInteger(tick) ? tick : "") : tick ? seconds(tick) : "0")) },
       ],
       tzDate: (at) => uPlot.tzDate(new Date(at * 1000), shownZone()),
       legend: { show: false },

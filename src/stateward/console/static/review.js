@@ -12,6 +12,8 @@ const undone = new Map(); // decisions that were undone, so that nothing typed i
 const skipped = new Set(); // left to others or to later, as long as this page is open
 const held = new Map(); // decisions that can still be undone, by record
 let present = null; // what is looked at: { id, version }
+// The review that was asked for last, until it is shown: no key decides about another one meanwhile.
+const opening = () => work.dataset.opening || null;
 
 const article = () => work.querySelector("article");
 const tasks = () => [...document.querySelectorAll("[data-task]")];
@@ -78,19 +80,26 @@ setInterval(() => { if (!document.hidden && present && !skipped.has(present.id) 
 
 async function go(id, { isBack = false } = {}) {
   const left = present?.id;
+  const before = claiming;
+  work.dataset.opening = id;
   const answer = await fetch(`${base}/review/${encodeURIComponent(id)}/work`, { headers: { "HX-Request": "true" } }).catch(() => ({ ok: false, status: 0 }));
-  if (!answer.ok) { toast(isAway(answer) ? AWAY : "It is not there any more.", "bad"); return; }
-  work.innerHTML = await answer.text();
+  const text = answer.ok ? await answer.text().catch(() => null) : null;
+  if (opening() !== id) return; // the person went on: answers may come in another order
+  work.dataset.opening = "";
+  if (text === null) { toast(answer.ok || isAway(answer) ? AWAY : "It is not there any more.", "bad"); return; }
+  work.innerHTML = text;
   labelKeys();
   history.replaceState(null, "", `${base}/review/${encodeURIComponent(id)}`);
-  if (left && left !== id && !held.has(left) && !isBack) post(`/reviews/${encodeURIComponent(left)}/release`);
+  // After its claim was answered: one that arrives later would keep others away from a review that no one looks at.
+  if (left && left !== id && !held.has(left) && !isBack) before.then(() => post(`/reviews/${encodeURIComponent(left)}/release`));
   await begin();
   work.querySelector("h2")?.scrollIntoView({ block: "nearest" });
 }
 
 function others(step) {
-  const open = tasks().filter((row) => !held.has(row.dataset.task) && (row.dataset.taken === "no" || row.dataset.task === present?.id));
-  const at = open.findIndex((row) => row.dataset.task === present?.id);
+  const here = opening() ?? present?.id;
+  const open = tasks().filter((row) => !held.has(row.dataset.task) && (row.dataset.taken === "no" || row.dataset.task === here));
+  const at = open.findIndex((row) => row.dataset.task === here);
   if (at < 0) return open[0];
   return open[at + step];
 }
@@ -102,7 +111,7 @@ function move(step) {
 
 // Not now: it is unclaimed, stays in the queue, and comes last on this page.
 function skip() {
-  if (!present) return;
+  if (!present || opening()) return;
   skipped.add(present.id);
   const rows = tasks().filter((row) => !held.has(row.dataset.task) && row.dataset.taken === "no" && !skipped.has(row.dataset.task));
   if (rows.length) go(rows[0].dataset.task);
@@ -218,6 +227,7 @@ const decisionOf = (id) => `/reviews/${encodeURIComponent(id)}/decision`;
 let isDeciding = false;
 let attempt = null; // what was pressed last and not answered: pressed again, it has the same key
 async function decide(action) {
+  if (opening()) { toast("The next review is still loading: look at it, then decide.", "bad"); return; }
   if (isDeciding || !present || !isAllowed || article().dataset.open !== "yes") return;
   if (!article().dataset.actions.split(" ").includes(action)) return;
   const notes = document.getElementById("notes").value.trim();
@@ -240,12 +250,15 @@ async function decide(action) {
   if ((await claiming) !== id) { isDeciding = false; return; } // the page says already who has it
   const answer = await call("PUT", decisionOf(id), body, { "If-Match": `"${version}"`, "Idempotency-Key": attempt.key });
   isDeciding = false;
+  const isLeft = opening() || present?.id !== id; // the person went on before the answer came
+  if (!answer.ok && isLeft) { undone.set(id, { corrected: values, notes, reason_code: code?.value }); toast(`${name}: ${answer.said}`, "bad", 30_000); return; }
   if (!answer.ok) { say(answer.said); return; } // the form is still open, with all that was typed
   attempt = null;
   undone.delete(id);
   if (answer.told.pending) hold(id, name, answer.told.pending);
   else toast(`${name} is ${WORDS[action] || "decided"}.`);
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
+  if (isLeft) return;
   const row = others(1) || others(-1) || tasks().find((each) => !held.has(each.dataset.task) && each.dataset.taken === "no" && each.dataset.task !== id);
   if (row && !held.has(row.dataset.task) && row.dataset.task !== id) go(row.dataset.task);
   else if (present?.id === id) {
@@ -318,7 +331,8 @@ async function settle(id) {
   const { name, action } = drop(id);
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
   if (answer.status === 410) { toast(answer.said, "", 30_000); return; } // by a link, which ends with the decision
-  if (answer.ok && answer.told.decision) { toast(`${name} is ${WORDS[action] || "decided"}.`); return; }
+  // Of many that follow one another only the last is told: their lines would cover what is looked at.
+  if (answer.ok && answer.told.decision) { if (!held.size) toast(`${name} is ${WORDS[action] || "decided"}.`); return; }
   toast(`${name}: the decision could not take effect; look at it again.`, "bad", 30_000);
 }
 async function undo(id = [...held.keys()].pop()) {
@@ -358,6 +372,7 @@ document.addEventListener("keydown", (event) => {
   if (act) { event.preventDefault(); act(); }
 });
 function edit() {
+  if (opening()) return;
   const fields = [...work.querySelectorAll(".field")];
   const sure = (field) => (field.querySelector(".note.bad") ? -1 : parseInt(field.querySelector(".sure").textContent, 10) || 0);
   const [first] = fields.sort((one, other) => sure(one) - sure(other));

@@ -38,7 +38,8 @@ queue.addEventListener("change", (event) => {
 document.addEventListener("stateward:refreshed", show);
 document.addEventListener("keydown", (event) => {
   if (shortcut(event.key) !== "x" || event.ctrlKey || event.metaKey || event.altKey || dialog.open || event.target.matches("input, textarea, select")) return;
-  const present = document.querySelector("#work article")?.dataset.record;
+  // Keys may come faster than pages: what was asked for last is meant.
+  const present = document.getElementById("work").dataset.opening || document.querySelector("#work article")?.dataset.record;
   if (!present || !boxes().some((box) => box.dataset.pickReview === present)) return;
   event.preventDefault();
   pick(present, !picked.has(present));
