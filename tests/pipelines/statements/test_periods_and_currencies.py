@@ -152,3 +152,37 @@ def test_a_sign_that_several_countries_share_is_of_the_one_that_is_told(tmp_path
 
     assert {row["currency"] for row in read.canonicals} == {"LKR"}
     assert "CURRENCY_CONTRADICTED" not in read.flags
+
+
+@pytest.mark.parametrize(
+    ("rows", "currencies"),
+    [
+        ("2026-03-01,Grocer,-€10.00\n2026-03-02,Client,$7.00\n", ["EUR", "$"]),
+        ("2026-03-01,Grocer,$10.00\n2026-03-02,Client,€7.00\n", ["$", "EUR"]),
+        ("2026-03-01,Grocer,-10.00 EUR\n2026-03-02,Client,7.00 USD\n", ["EUR", "USD"]),
+        ("2026-03-01,Grocer,-10.00 kr\n2026-03-02,Client,£7.00\n", ["KR", "GBP"]),
+    ],
+)
+def test_rows_that_print_another_currency_than_the_others_are_flagged(
+    tmp_path: Path, rows: str, currencies: list[str]
+) -> None:
+    read = read_bytes(tmp_path, f"Date,Description,Amount\n{rows}")
+
+    assert [row.get("currency", "") for row in read.canonicals] == currencies
+    assert "CURRENCY_CONTRADICTED" in read.flags
+
+
+@pytest.mark.parametrize("code", ["USD", "CAD", "MXN"])
+def test_a_dollar_sign_is_of_any_dollar_that_is_told(tmp_path: Path, code: str) -> None:
+    rows = "2026-03-01,Grocer,$10.00\n2026-03-02,Books,-$7.00\n"
+    read = read_bytes(tmp_path, f"Currency,{code}\nDate,Description,Amount\n{rows}")
+
+    assert {row["currency"] for row in read.canonicals} == {code}
+    assert "CURRENCY_CONTRADICTED" not in read.flags
+
+
+def test_amounts_with_a_sign_that_the_told_currency_has_not_are_flagged(tmp_path: Path) -> None:
+    rows = "2026-03-01,Grocer,$10.00\n2026-03-02,Books,-$7.00\n"
+    read = read_bytes(tmp_path, f"Currency,EUR\nDate,Description,Amount\n{rows}")
+
+    assert "CURRENCY_CONTRADICTED" in read.flags

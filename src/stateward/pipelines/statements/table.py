@@ -173,14 +173,15 @@ class StatementTable:
         rows = booking.with_unbooked(
             self._rows(layout, terms, chain(body, stream)), self._doubt_booking
         )
-        if layout.currency < 0 and (printed := printed_currency(layout, body)):
-            rows = with_own_currencies(rows, printed)
+        told = facts.get("currency", "")
+        currency = self._currency(layout, body, told)
+        if layout.currency < 0:
+            usual = printed_currency(layout, body) or currency
+            rows = with_own_currencies(rows, usual, self._doubt_currency)
         fees = self._fees(layout, terms, body)
         if fees.is_apart:
             rows = with_fees(rows, layout, terms, fees)
         hints = self._source.hints
-        told = facts.get("currency", "")
-        currency = self._currency(layout, body, told)
         self._doubt_columns(layout, terms, body, currency, told=told)
         if is_whole and self._is_sign_proven(layout, terms, body, facts):
             problems = [each for each in self._reading.problems if each.code != "SIGN_UNPROVEN"]
@@ -488,6 +489,14 @@ class StatementTable:
         """Say that the text of a row which was counted says, or only mentions, that it does not count."""
         message = f"the text of the row says {phrase!r}, and it was counted"
         self._problem("BOOKING_UNPROVEN", message, row.place.line, [row.description])
+
+    def _doubt_currency(self, row: StatementRow, text: str) -> None:
+        """Say that not all amounts of the table are in one currency."""
+        message = (
+            f"the amount {text!r} is printed in another currency than those of other rows; each row keeps its own,"
+            " and nothing tells what it is in the currency of the account"
+        )
+        self._problem("CURRENCY_CONTRADICTED", message, row.place.line, [row.description])
 
     def _doubt_statuses(self, printed: set[str], names: Iterable[str]) -> None:
         """Say that rows are marked in a way that nothing explains: they may not be booked."""

@@ -1,7 +1,8 @@
 """What a table shows of the currency of its amounts, and of a column of balances that does not run."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -27,6 +28,16 @@ SAME_SIGN = tuple(
         "CNY TWD HKD",
     )
 )
+_DOLLARS = """USD AUD CAD NZD HKD SGD TWD BND FJD JMD TTD BBD BSD BMD BZD KYD XCD GYD SRD LRD NAD SBD ZWL MXN ARS CLP
+    COP UYU DOP CUP BOB NIO BRL MOP TOP WST CVE"""
+# The currencies of signs that say nothing but their family.
+SHARED_SIGNS = {
+    "$": frozenset(_DOLLARS.split()),
+    "¥": frozenset({"JPY", "CNY"}),
+    "￥": frozenset({"JPY", "CNY"}),
+    "kr": frozenset("SEK NOK DKK ISK CZK".split()),
+}
+_NO_SIGN = re.compile(rf"[{money.MINUS}{money.APOSTROPHES}0-9.,()+*\s]")
 # Amounts of countries that call their money pesos and write points between thousands: none has three decimals.
 _PESOS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})*")
 
@@ -113,12 +124,46 @@ def is_in_pesos(layout: ColumnLayout, body: Sequence[Record], before: Sequence[R
     return has_sign and all(_PESOS.fullmatch(text) for text in texts)
 
 
-def with_own_currencies(rows: Iterator[StatementRow], usual: str) -> Iterator[StatementRow]:
-    """The rows, each that prints another currency beside its amount in that one."""
+def with_own_currencies(
+    rows: Iterator[StatementRow], usual: str, doubt: Callable[[StatementRow, str], object]
+) -> Iterator[StatementRow]:
+    """The rows, each that prints another currency beside its amount in that one.
+
+    `usual` is that of the table, or "" where only a sign is printed that several countries share. `doubt` is told the
+    first row that is in another currency than those before it of the same account: an account has one.
+    """
+    table = _currencies_of(usual)
+    accounts: dict[str, frozenset[str]] = {}
+    is_told = False
     for row in rows:
         text = row.amount or row.debit or row.credit
-        read = money.read_amount(text) or money.read_amount(text, ",")
-        if read is not None and read.currency and read.currency != usual:
-            yield msgspec.structs.replace(row, currency=read.currency)
-        else:
+        sign = _sign_beside(text)
+        if not sign:
             yield row
+            continue
+        found = _currencies_of(sign)
+        table = table or found
+        known = accounts.setdefault(row.account, found if row.account else table)
+        if known.isdisjoint(found) and not is_told:
+            doubt(row, text)
+            is_told = True
+        is_usual = not table.isdisjoint(found)
+        yield row if is_usual else msgspec.structs.replace(row, currency=money.currency_code(sign))
+
+
+@lru_cache(maxsize=money.CACHE_MAX)
+def _sign_beside(text: str) -> str:
+    """The sign or code of a currency beside an amount, or ""."""
+    sign = _NO_SIGN.sub("", text)
+    return sign if _currencies_of(sign) else ""
+
+
+@lru_cache(maxsize=256)
+def _currencies_of(sign: str) -> frozenset[str]:
+    """The currencies that are printed with a sign or code; none if it is not known."""
+    if shared := SHARED_SIGNS.get(sign.lower()):
+        return shared
+    code = money.currency_code(sign)
+    if code not in money.CURRENCY_CODES:
+        return frozenset()
+    return frozenset({code}).union(*(family for family in SAME_SIGN if code in family))
