@@ -197,3 +197,66 @@ def test_balances_above_and_below_rows_that_cannot_be_read_prove_nothing(tmp_pat
     )
 
     assert found.flags != [] or len(found.amounts) == len(rows)
+
+
+def test_a_line_of_a_row_and_a_day_with_its_label_are_no_heading(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "TILIOTE"), (300, "Kausi 01.02.2026 - 28.02.2026")],
+            [(40, "Nro"), (75, "Arkistointitunnus"), (190, "Tapahtuman selitys"), (430, "Arvopv"), (-555, "Määrä EUR")],
+            [(190, "SALDO 31.01.26"), (-555, "500,00+")],
+            [(75, "KIRJAUSPÄIVÄ 02.02.26")],
+            [(40, "1"), (75, "260202258861706749"), (190, "AUTOM. NOSTO"), (430, "02.02."), (-555, "20,00-")],
+            [(190, "OTTO. KAMPPI 3041")],
+            [(190, "KORTTI 4920 **** 1187")],
+            [(75, "KIRJAUSPÄIVÄ 06.02.26")],
+            [(40, "2"), (75, "260206258828034063"), (190, "PANO"), (430, "06.02."), (-555, "100,00+")],
+            [(190, "LAHTINEN SARI")],
+            [(190, "SALDO 28.02.26"), (-555, "580,00+")],
+        ],
+    )  # fmt: skip
+
+    assert found.dates == ["2026-02-02", "2026-02-06"]
+    assert found.amounts == ["-20.00", "100.00"]
+    assert [row["description"] for row in found.canonicals] == [
+        "AUTOM. NOSTO OTTO. KAMPPI 3041 KORTTI 4920 **** 1187",
+        "PANO LAHTINEN SARI",
+    ]
+    assert found.flags == []
+
+
+def test_a_balance_is_a_label_as_a_whole_and_no_shop_of_that_name(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "Estratto conto 01.02.2026 - 28.02.2026")],
+            [(40, "Data"), (120, "Descrizione"), (-450, "Importo")],
+            [(120, "Saldo 31.01.2026"), (-450, "100,00")],
+            [(40, "02.02.2026"), (120, "POS PANIFICIO"), (-450, "-20,00")],
+            [(120, "Saldo Calzature Roma 02.02.2026"), (-450, "-30,00")],
+            [(120, "Saldo 28.02.2026"), (-450, "50,00")],
+        ],
+    )
+
+    assert found.amounts == ["-20.00", "-30.00"]
+    assert found.flags == []
+
+
+def test_the_number_of_a_branch_beside_a_day_is_no_day(tmp_path: Path) -> None:
+    rows: list[Line] = [
+        [(40, "Date"), (120, "Description"), (-400, "Out"), (-470, "In"), (-550, "Balance")],
+        [(40, "02 Jan"), (120, "GROCER"), (-400, "10.00"), (-550, "90.00")],
+        [(40, "05 Jan"), (120, "SALARY"), (-470, "50.00"), (-550, "140.00")],
+    ]
+    above: list[list[Line]] = [
+        [[(40, "Sort code 07-04-36  Account no 44172081  Statement date: 31 January 2024")]],
+        [[(40, "Sort code: 07-04-36   31 January 2024")]],
+        [[(40, "Sort code 07-04-36 Statement date 31-01-24")]],
+        [[(40, "Sort code 07-04-36")], [(40, "Statement date 31 January 2024")]],
+    ]
+    for heads in above:
+        found = read(tmp_path, [*heads, *rows])
+
+        assert found.dates == ["2024-01-02", "2024-01-05"]
+        assert found.flags == []

@@ -43,6 +43,7 @@ RUNNING_MIN = 0.3  # share of rows whose balance must follow from the one above
 UNDER_MIN = 0.25  # share of cells below an unknown name that must be dates or amounts
 SIGN_GAP_MAX = 8.0  # points between the name of a column and a sign that belongs to it
 MARK_LETTERS_MAX = 3  # of what stands beside an amount: CR, Dr., EUR
+DAY_LINE_WORDS_MAX = 7
 TEXT_GAP = 0.75  # of the height: a number this close behind a word is part of the text
 
 
@@ -121,11 +122,24 @@ def possible_names(line: StatementLine) -> list[PdfCell]:
     cells = cells_of(line)
     if any(_is_data(cell.text) or cell.text.startswith(FOOTNOTES) for cell in cells):
         return []
-    # An amount that stands beside a label stands in no name of a column.
-    if any(has_decimals(token.text) for token in line.money):
+    # An amount or a day that stands beside a label stands in no name of a column.
+    if any(has_decimals(token.text) for token in line.money) or labelled_day(line):
         return []
     names = _split_cells(cells, line)
     return [] if any(_is_data(cell.text) for cell in names) else names
+
+
+def labelled_day(line: StatementLine) -> str:
+    """The date of a line that prints nothing else but what kind of date it is: `Booking date: 02.07.2026`."""
+    if len(line.words) > DAY_LINE_WORDS_MAX:
+        return ""
+    for at in range(1, len(line.words)):
+        token = line.date_at(at)
+        if token is not None:
+            label = " ".join(word.text for word in line.words[:at])
+            is_day = token.end == len(line.words) and vocab.heading_role(label) == vocab.DATE
+            return token.text if is_day and vocab.is_exact_heading(label) else ""
+    return ""
 
 
 def parts_of(heading: TableHeading) -> list[TableHeading]:

@@ -258,6 +258,7 @@ def _value_under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: s
 
 # 20-11-45 is the number of a branch rather than a day, unless a label says what it is.
 _SORT_CODE = re.compile(r"[0-9]{2}-[0-9]{2}-[0-9]{2}$", re.ASCII)
+_BRANCH = re.compile(r"\b(?:sort ?code|branch(?: (?:code|number|no))?|bank code)$")
 
 
 # 20260701-20260728: two days in one word.
@@ -331,7 +332,7 @@ def _days_of_month(text: str) -> tuple[str, str] | None:
 
 
 def _period_in(line: StatementLine) -> PrintedPeriod | None:
-    found = [token for token in line.dates if _is_full(token.text)]
+    found = _full_days(line)
     text = vocab.simplify(line.text)
     if (len(line.words) > PERIOD_WORDS_MAX and _is_sentence(line)) or _is_of_offer(text):
         return None
@@ -398,7 +399,7 @@ def _from_to(lines: Sequence[StatementLine]) -> PrintedPeriod | None:
     """First and last day on separate lines: `From: …` and `To: …`."""
     start = end = ""
     for line in lines:
-        found = [token for token in line.dates if _is_full(token.text)]
+        found = _full_days(line)
         if len(found) != 1 or len(line.words) > 8:
             continue
         words = set(vocab.simplify(line.text).split())
@@ -426,7 +427,7 @@ def _month(lines: Sequence[StatementLine], pattern: re.Pattern[str]) -> PrintedP
             and words
             and not (found[0].startswith(words[0]) or vocab.simplify(words[0]) in STATEMENT_NAMES)
         )
-        if is_sentence or len(words) > words_max or any(_is_full(d.text) for d in line.dates):
+        if is_sentence or len(words) > words_max or _full_days(line):
             continue
         month = dates.MONTHS.get(dates.fold(found[1]))
         if month:
@@ -443,7 +444,7 @@ def _statement_date(lines: Sequence[StatementLine]) -> tuple[str, bool]:
     for line in lines:
         if parts := _NAMED_PARTS.search(vocab.simplify(line.text)):
             return f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}", True
-        full = [token for token in line.dates if _is_full(token.text)]
+        full = _full_days(line)
         if not full or len(line.words) > LABEL_WORDS_MAX or _is_balance(line):
             continue
         before = _text_before(line, full[0])
@@ -470,7 +471,7 @@ def _text_before(line: StatementLine, token: WordSpan) -> str:
 def _other_day(lines: Sequence[StatementLine]) -> str:
     """The first full date on a short line, though it is one of the customer or of a card."""
     short = (line for line in lines if len(line.words) <= LABEL_WORDS_MAX and not _is_balance(line))
-    return next((d.text for line in short for d in line.dates if _is_full(d.text)), "")
+    return next((day.text for line in short for day in _full_days(line)), "")
 
 
 def _is_balance(line: StatementLine) -> bool:
@@ -480,8 +481,18 @@ def _is_balance(line: StatementLine) -> bool:
     )
 
 
-def _is_full(text: str) -> bool:
-    return dates.has_year(text) and not text.isdigit()
+def _full_days(line: StatementLine) -> list[WordSpan]:
+    """The dates of a line that have a year, without what is the number of a branch."""
+    full = [day for day in line.dates if dates.has_year(day.text) and not day.text.isdigit()]
+    others = [day for day in full if not _SORT_CODE.match(day.text)]
+    if others and len(others) < len(full):  # a bank prints its days in one form
+        return others
+    return [day for day in full if day in others or not _is_branch(line, day)]
+
+
+def _is_branch(line: StatementLine, day: WordSpan) -> bool:
+    before = " ".join(word.text for word in line.words[: day.start])
+    return bool(_BRANCH.search(vocab.simplify(before)))
 
 
 def account_of(lines: Iterable[StatementLine]) -> str:

@@ -7,7 +7,12 @@ import msgspec
 
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
-from stateward.pipelines.statements.pdf.columns import TableColumn, TableHeading, place_amounts
+from stateward.pipelines.statements.pdf.columns import (
+    TableColumn,
+    TableHeading,
+    labelled_day,
+    place_amounts,
+)
 from stateward.pipelines.statements.pdf.tokens import (
     DAY_MONTH,
     StatementLine,
@@ -19,7 +24,6 @@ from stateward.pipelines.statements.pdf.tokens import (
 DATE_REACH = 22.0  # points: how far left of its heading a date may begin
 DATE_REACH_INSIDE = 9.0  # the same, where another column is to its left
 RIGHT_NEAR = 3.0  # points: how far from the right edge of its heading a right-aligned date may end
-DAY_LINE_WORDS_MAX = 7
 TEXT_REACH = 4.0  # points: how far left of its heading a text may begin
 
 _YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
@@ -174,19 +178,6 @@ def _date_under(
 def _ends_under(word: PdfWord, column: TableColumn) -> bool:
     """Whether a word is right-aligned with a heading."""
     return abs(word.x1 - column.x1) <= RIGHT_NEAR
-
-
-def labelled_day(line: StatementLine) -> str:
-    """The date of a line that prints nothing else but what kind of date it is: `Booking date: 02.07.2026`."""
-    if len(line.words) > DAY_LINE_WORDS_MAX:
-        return ""
-    for at in range(1, len(line.words)):
-        token = line.date_at(at)
-        if token is not None:
-            label = " ".join(word.text for word in line.words[:at])
-            is_day = token.end == len(line.words) and vocab.heading_role(label) == vocab.DATE
-            return token.text if is_day and vocab.is_exact_heading(label) else ""
-    return ""
 
 
 def text_start(heading: TableHeading) -> float:

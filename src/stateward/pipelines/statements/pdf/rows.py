@@ -557,7 +557,8 @@ class RowBuilder:
             phrase = ""
         if self._continues_row(one) and not _is_label(text, phrase):
             return False
-        if not phrase or not any_money(one):
+        # `Saldo 31.12.23`: a lone word with nothing but a day behind it; `Saldo Bar 31.12.23` is a name.
+        if not phrase or not any_money(one) or not (" " in phrase or _is_label(text, phrase)):
             return False
         day = _full_date(one)
         if not day:

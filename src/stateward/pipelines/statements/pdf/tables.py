@@ -15,11 +15,12 @@ from stateward.pipelines.statements.pdf.columns import (
     TableHeading,
     heading_at,
     heading_worth,
+    labelled_day,
     measure_columns,
     parts_of,
     possible_names,
 )
-from stateward.pipelines.statements.pdf.fields import ParsedLine, labelled_day, parse_line
+from stateward.pipelines.statements.pdf.fields import ParsedLine, parse_line
 from stateward.pipelines.statements.pdf.inferred_heading import (
     infer_heading,
     unnamed_amounts,
