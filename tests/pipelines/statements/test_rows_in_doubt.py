@@ -158,3 +158,79 @@ def test_of_a_purchase_and_its_booking_the_booking_is_the_date_in_any_order(
     )
 
     assert read_bytes(tmp_path, text).dates == ["2026-01-03", "2026-01-07", "2026-01-13"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Date,Description,Amount\n2026-01-13,HOTEL,-93.10\nPending transactions,,\n2026-01-15,BOOKS,-3.10\n",
+        "Vorgemerkte Umsätze\nBuchungstag;Text;Betrag\n15.01.2026;BOOKS;-3,10\n\nGebuchte Umsätze;;\n"
+        "Buchungstag;Text;Betrag\n13.01.2026;HOTEL;-93,10\n",
+        "Date,Description,Debit,Credit\n2026-01-13,HOTEL,93.10,\n2026-01-12,PAY,,5.00\n"
+        "En attente,,,\n2026-01-15,BOOKS,3.10,\n",
+    ],
+)
+def test_rows_below_a_title_of_what_is_pending_are_not_booked(tmp_path: Path, text: str) -> None:
+    read = read_bytes(tmp_path, text)
+
+    assert {r["description"] for r in read.canonicals if r.get("is_pending")} == {"BOOKS"}
+    assert read.flags == []
+
+
+def test_rows_of_a_title_of_what_is_pending_that_have_balances_or_a_gap_above_are_doubted(
+    tmp_path: Path,
+) -> None:
+    for text in (
+        "Date,Description,Amount,Balance\n2026-01-13,HOTEL,-93.10,6.90\nPending,,,\n2026-01-14,FUEL,-9.10,-2.20\n",
+        "Pending\n2026-01-15,BOOKS,-3.10\n2026-01-14,PENS,-1.10\n\n2026-01-13,HOTEL,-93.10\n",
+    ):
+        assert "BOOKING_UNPROVEN" in read_bytes(tmp_path, text).flags
+
+
+@pytest.mark.parametrize(
+    ("heading", "yes", "no"),
+    [("Voided", "Yes", "No"), ("Storno", "X", ""), ("Is cancelled", "true", "false")],
+)
+def test_a_row_that_a_column_calls_annulled_is_doubted(
+    tmp_path: Path, heading: str, yes: str, no: str
+) -> None:
+    rows = "Date,Description,Amount,{}\n2026-01-13,HOTEL,-93.10,{}\n2026-01-14,GROCER,-9.10,{}\n"
+
+    assert "BOOKING_UNPROVEN" in read_bytes(tmp_path, rows.format(heading, yes, no)).flags
+    assert read_bytes(tmp_path, rows.format(heading, no, no)).flags == []
+
+
+@pytest.mark.parametrize("balance", ["", ",Balance"])
+def test_rows_below_the_name_of_another_account_are_of_that_account(
+    tmp_path: Path, balance: str
+) -> None:
+    one, two = (",6.90", ",96.90") if balance else ("", "")
+    read = read_bytes(
+        tmp_path,
+        f"Account number:,12345678\nDate,Description,Amount{balance}\n2026-01-13,HOTEL,-93.10{one}\n\n"
+        f"Account number:,87654321\nDate,Description,Amount{balance}\n2026-01-13,BOOKS,-3.10{two}\n",
+    )
+
+    assert [row["account"] for row in read.canonicals] == ["12345678", "87654321"]
+    assert read.flags == []
+
+
+def test_debits_of_both_signs_are_doubted_where_no_balance_proves_them(tmp_path: Path) -> None:
+    heads = "Date,Description,Debit,Credit"
+    rows = (
+        "2025-12-28,A,1.50,{}\n2025-12-29,B,,2.50{}\n2025-12-30,X,-3.00,{}\n2025-12-30,F,3.00,{}\n"
+    )
+    proofs = (",98.50", ",101.00", ",104.00", ",101.00")
+
+    assert "SIGN_UNPROVEN" in read_bytes(tmp_path, f"{heads}\n{rows.format(*4 * [''])}").flags
+    proven = read_bytes(tmp_path, f"{heads},Balance\n{rows.format(*proofs)}")
+    assert proven.amounts == ["-1.50", "2.50", "3.00", "-3.00"]
+    assert proven.flags == []
+
+
+def test_a_subtotal_with_a_date_among_the_rows_is_doubted(tmp_path: Path) -> None:
+    rows = "2025-12-28,A,-1.50\n2025-12-28,B,-2.50\n2025-12-28,{},{}\n2025-12-29,C,-2.75\n"
+    heads = "Date,Description,Amount\n"
+
+    assert "TOTAL_SUSPECTED" in read_bytes(tmp_path, heads + rows.format("Subtotal", "-4.00")).flags
+    assert read_bytes(tmp_path, heads + rows.format("Total", "-41.30")).flags == []

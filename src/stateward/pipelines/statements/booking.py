@@ -1,7 +1,7 @@
 """What the status of an entry says: booked, not yet, or never. The words are those of banks, in several languages."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -94,6 +94,14 @@ _ANNULLED = re.compile(
 _COUNTS_NOT = "zählt nicht"  # without its accent it is what a debtor does: he does not pay
 
 
+_ANNULLED_NAMES = frozenset(
+    """void voided cancelled canceled annulled reversed storno storniert stornierung stornokennzeichen annule annulee
+    anulado anulada anulacion annullato annullata stornato geannuleerd annulleret annullert makulerad peruttu anulowana
+    anulowane stornovano deleted""".split()
+)
+_NOT_ANNULLED = frozenset("no n false f 0 nein non nee nej nei ei nie ne não nao - –".split()) | {
+    ""
+}
 NEGATIONS = frozenset("not no non nicht ikke inte nie ne не 未".split())
 
 
@@ -102,6 +110,26 @@ def booking_status(text: str) -> str:
     """Tell whether an entry is "pending" or "failed"; "" if it is booked, or if nothing is known."""
     found = _kind(text)
     return "" if found == "booked" else found
+
+
+def is_of_unbooked(title: str) -> bool:
+    """Whether a title is that of entries that are not booked: `Pending transactions`, `Vorgemerkte Umsätze`."""
+    text = title.strip(" :-–—").casefold()
+    if len(text.split()) > PHRASE_WORDS_MAX:
+        return False
+    return not UNBOOKED.isdisjoint((text, *text.split())) or any(
+        phrase in text for phrase in (*_PENDING_TITLES, *(p for p in PENDING if " " in p))
+    )
+
+
+@lru_cache(maxsize=4096)
+def unbooked_word(text: str) -> str:
+    """The word at the start or the end of a text that says that its entry is not booked, or ""."""
+    words = text.casefold().split()
+    edges = (
+        (word.strip("()[]:*-–—.,;") for word in (*words[:1], *words[-1:])) if len(words) > 1 else ()
+    )
+    return next((word for word in edges if word in _EDGE_WORDS), "")
 
 
 def unbooked_phrase(text: str) -> str:
@@ -119,18 +147,34 @@ def annulled_phrase(text: str) -> str:
     return found[0] if found else ""
 
 
+def is_of_annulled(heading: str) -> bool:
+    """Whether a column tells which rows were taken back."""
+    return simplify(heading).removeprefix("is ") in _ANNULLED_NAMES
+
+
 def with_unbooked(
-    rows: Iterator[StatementRow], doubt: Callable[[StatementRow, str], None]
+    rows: Iterator[StatementRow],
+    doubt: Callable[[StatementRow, str], None],
+    annulled: Sequence[str] = (),
 ) -> Iterator[StatementRow]:
     """The rows, with a note on those whose text says that they are not booked; a balance or a status goes before it.
 
-    `doubt` is told the rows whose text only mentions it, or says that they do not count.
+    `doubt` is told the rows whose text only mentions it, or says that they do not count, and those that one of the
+    columns `annulled` marks: whether the row that takes them back stands in the file, too, nothing tells.
     """
     for row in rows:
-        is_told = row.balance or row.note or is_known(row.more.get("status", ""))
-        phrase = "" if is_told else unbooked_phrase(row.description)
+        for name in annulled:
+            if not row.balance and row.more.get(name, "").strip().casefold() not in _NOT_ANNULLED:
+                doubt(row, f"{name}: {row.more[name].strip()}")
+        is_told = bool(row.note) or is_known(row.more.get("status", ""))
+        if word := "" if is_told else unbooked_word(row.description):
+            doubt(row, word)
+        if is_told or word or row.balance:
+            yield row
+            continue
+        phrase = unbooked_phrase(row.description)
         yield replace(row, note=f"not booked ({phrase})") if phrase else row
-        if not is_told and not phrase and (said := _doubtful_phrase(row.description)):
+        if not phrase and (said := _doubtful_phrase(row.description)):
             doubt(row, said)
 
 
@@ -165,6 +209,15 @@ def _dense_words(phrase: str) -> set[str]:
     return {word for word in FAILED if word > "\u3000" and word in phrase}
 
 
+# Words of a status that are hardly ever of a shop, or of what was bought.
+_EDGE_WORDS = frozenset(
+    """pending declined reverted vorgemerkt abgelehnt pendiente rechazada rechazado rifiutato väntande odrzucona
+    oczekująca zamítnuto 未入账 未確定""".split()
+)
+_PENDING_TITLES = (
+    "vorgemerkte", "ausstehende", "pendientes", "pendentes", "noch nicht gebucht", "not yet booked", "not yet posted",
+    "non comptabilis", "non contabilizzat", "nog te verwerken", "oczekujące",
+)  # fmt: skip
 DENSE_CHARS_MAX = 6
 DENIALS = "未不非無无미불"
 KINDS = {"failed": FAILED, "pending": PENDING, "booked": BOOKED}

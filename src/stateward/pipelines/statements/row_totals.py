@@ -6,7 +6,7 @@ the sum that it would have to be. What is called so and is not that sum is kept,
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
@@ -93,7 +93,7 @@ def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerm
     if layout.balance < 0:  # else the row may be called so by who wrote its text
         unknown = (row for row in rows if not row.fact)
         called |= {row.line for row in unknown if headings.role_of(row.text) == "balance"}
-    doubted = called - proven
+    doubted = (called | set(_inner_sums(rows))) - proven
     # A row without a name is a total only if several rows make it: one booking may be like another.
     parts = (values, [v for v in values if v < 0], [v for v in values if v > 0])
     several = {abs(sum(part, ZERO)) for part in parts if len(part) > 1}
@@ -111,6 +111,18 @@ def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerm
         frozenset(abs(Decimal(value)) for value in known),
         terms.decimal,
     )
+
+
+def _inner_sums(rows: Sequence[NamedRow]) -> Iterator[int]:
+    """The lines of rows that are called a total, and are the sum of the several rows since the last that is."""
+    values: list[Decimal] = []
+    for row in rows:
+        if row.fact in TOTALS:
+            if len(values) > 1 and row.value and abs(row.value) == abs(sum(values, ZERO)):
+                yield row.line
+            values = []
+        elif row.value is not None:
+            values.append(row.value)
 
 
 def period_ends(

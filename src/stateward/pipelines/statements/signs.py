@@ -300,7 +300,7 @@ def _headed_columns(
     if not proof.holds and votes.is_doubted:
         problem = f"{votes.strong_against} rows have words that contradict the headings of debit and credit"
         return SignRule(rule.sign, rule.why, problem, code=CONTRADICTED)
-    return rule
+    return SignRule(rule.sign, rule.why) if rule.sign in proof.holds else rule
 
 
 def _is_in_credit(body: Sequence[SignedRow], terms: ReadingTerms) -> bool:
@@ -329,7 +329,13 @@ def _printed_columns(layout: ColumnLayout, rows: Sequence[Cells], terms: Reading
         return SignRule("columns_signed", "two columns; debits carry a minus sign")
     if come and all(value < 0 for value in come):
         return SignRule("columns_absolute", "two columns; the sign of credits is that of a debt")
-    return SignRule("columns", "two columns: debits and credits")
+    why = "two columns: debits and credits"
+    if len({value > 0 for value in out}) > 1:
+        problem = (
+            "some debits have a minus and others none: which of them are reversals is not proven"
+        )
+        return SignRule("columns", why, problem)
+    return SignRule("columns", why)
 
 
 def _swap(sign: str) -> str:

@@ -67,11 +67,14 @@ from stateward.pipelines.statements.table_cells import (
     is_cut_text,
     is_dated_amount,
     is_label,
+    is_other_number,
     is_shifted,
     is_sum,
+    is_title,
     missing_part,
     only_text,
     raw_text,
+    unbooked_title,
 )
 from stateward.pipelines.statements.table_currency import (
     is_in_pesos,
@@ -111,6 +114,9 @@ class StatementTable:
         self._is_by_titles = False
         self._profile: ColumnProfile | None = None
         self._title = ""  # the mark of the title above the row at hand
+        self._unbooked = ""  # the title above the row at hand, if it is of what is not booked
+        self._account = ""  # that of the row at hand, by what is named above it
+        self._has_accounts = False  # whether another one is named among the rows
         self._is_after_gap = False  # whether an empty row stands above the row at hand
         self._totals = RowTotals()
         self._short_lines: list[int] = []
@@ -138,6 +144,8 @@ class StatementTable:
         is_whole = len(head) < HEAD_ROWS
         title = next((d for _, cells in reversed(before) if (d := section_title(cells))), 0)
         self._title = {1: "+", -1: "-"}.get(title, "")
+        heads = [cells for _, cells in before if any(cells) and not layout.is_heading(cells)]
+        self._unbooked = unbooked_title(heads[-1]) if heads else ""
         self._profile = find_profile(layout, [cells for _, cells in body], self._source.profiles)
         if self._profile is not None:
             said = f"the columns are those of {self._profile.name}"
@@ -151,6 +159,7 @@ class StatementTable:
             texts = [cells for _, cells in body]
             is_chained = balances_prove(layout, texts, terms)
             layout = with_booking_days(layout, texts, terms, is_chained=is_chained)
+        hints = self._source.hints
         facts = dict(zip(("opening", "closing"), layout.summary, strict=False))
         if layout.summary:
             self._log_ends(before.pop())
@@ -170,8 +179,11 @@ class StatementTable:
         above = body[:-1] if is_whole else body
         full = (cells for _, cells in above if len(cells) == layout.width)
         self._last_texts = frozenset(cells[-1].strip() for cells in full)
+        self._account = hints.account or facts.get("account", "")
         rows = booking.with_unbooked(
-            self._rows(layout, terms, chain(body, stream)), self._doubt_booking
+            self._rows(layout, terms, chain(body, stream)),
+            self._doubt_booking,
+            [name for name in layout.headings if booking.is_of_annulled(name)],
         )
         told = facts.get("currency", "")
         currency = self._currency(layout, body, told)
@@ -181,7 +193,6 @@ class StatementTable:
         fees = self._fees(layout, terms, body)
         if fees.is_apart:
             rows = with_fees(rows, layout, terms, fees)
-        hints = self._source.hints
         self._doubt_columns(layout, terms, body, currency, told=told)
         if is_whole and self._is_sign_proven(layout, terms, body, facts):
             problems = [each for each in self._reading.problems if each.code != "SIGN_UNPROVEN"]
@@ -416,13 +427,14 @@ class StatementTable:
         known: set[str] = set()
         width, date, make = layout.width, layout.date, layout.maker()
         amount, debit, credit = layout.amount, layout.debit, layout.credit
-        text, is_plain = layout.description, not self._is_by_titles
+        text = layout.description
         may_be_fact, is_nameless = headings.may_be_fact, text < 0 and not layout.kinds
         alone = not layout.texts  # then only a text that is a label as a whole can be no booking
         self._make = make
         statuses: set[str] = set()
         sums = self._totals.proven | self._totals.doubted
         line, cells = 0, list[str]()
+        is_plain = not (self._is_by_titles or self._unbooked)
         for line, cells in lines:
             if layout.status >= 0 and len(cells) == width:
                 statuses.add(cells[layout.status])
@@ -450,6 +462,7 @@ class StatementTable:
                     continue
                 cells.pop()
             row = self._read_odd(layout, line, cells, held)
+            is_plain = not (self._is_by_titles or self._unbooked or self._has_accounts)
             if row is not None:
                 if held is not None and row.place.line != held.place.line:
                     yield held
@@ -486,8 +499,10 @@ class StatementTable:
         return is_last and self._source.is_open_ended
 
     def _doubt_booking(self, row: StatementRow, phrase: str) -> None:
-        """Say that the text of a row which was counted says, or only mentions, that it does not count."""
-        message = f"the text of the row says {phrase!r}, and it was counted"
+        """Say that a row, or a title above it, says or only mentions that it does not count."""
+        message = (
+            f"the row, or the title above it, says {phrase!r}: whether it counts is not proven"
+        )
         self._problem("BOOKING_UNPROVEN", message, row.place.line, [row.description])
 
     def _doubt_currency(self, row: StatementRow, text: str) -> None:
@@ -521,6 +536,10 @@ class StatementTable:
             return None
         if title := section_title(cells) if self._is_by_titles else 0:
             self._title = "+" if title > 0 else "-"
+            self._log_row(f"line {line} is the title of the rows below it: {raw_text(cells)}")
+            return None
+        if is_title(cells) and (self._unbooked or unbooked_title(cells)):
+            self._unbooked, self._is_after_gap = unbooked_title(cells), False
             self._log_row(f"line {line} is the title of the rows below it: {raw_text(cells)}")
             return None
         if self._is_total_below(line, cells):
@@ -558,10 +577,10 @@ class StatementTable:
             if borrowed and (self._do_dates_differ or is_open) and is_booked:
                 self._problem("DATE_UNPROVEN", borrowed, line, cells)
         is_dated = dates.is_date(cells[layout.date])
-        self._is_after_gap = self._is_after_gap and not is_dated
+        is_after_gap, self._is_after_gap = self._is_after_gap, self._is_after_gap and not is_dated
         if is_dated and is_filled and not self._is_balance(layout, line, cells):
             row = msgspec.structs.replace(self._make(line, cells), note=note)
-            return msgspec.structs.replace(row, mark=self._title) if self._is_by_titles else row
+            return self._below_titles(row, is_after_gap=is_after_gap)
         if is_dated and is_filled:
             return None
         found = facts_of_row(cells)
@@ -575,6 +594,20 @@ class StatementTable:
             self._log_row(f"line {line} {why}: {raw_text(cells)}")
             return None
         return self._row_without_date(layout, line, cells, held)
+
+    def _below_titles(self, row: StatementRow, *, is_after_gap: bool) -> StatementRow:
+        """The row with what the titles above it say of its direction, its account, and whether it is booked."""
+        if self._is_by_titles:
+            row = msgspec.structs.replace(row, mark=self._title)
+        if self._has_accounts:
+            row = msgspec.structs.replace(row, account=row.account or self._account)
+        if self._unbooked and row.balance:
+            self._doubt_booking(row, self._unbooked)
+        elif self._unbooked and not row.note.startswith("not booked"):
+            if is_after_gap:
+                self._doubt_booking(row, self._unbooked)
+            row = msgspec.structs.replace(row, note=f"not booked ({self._unbooked})")
+        return row
 
     def _doubt_sum(self, layout: ColumnLayout, line: int, cells: Sequence[str]) -> None:
         """Say that a row without a date was left out because its text begins like that of a total or a balance.
@@ -715,7 +748,10 @@ class StatementTable:
     def _add_late_facts(
         self, line: int, cells: Sequence[str], found: dict[str, str], layout: ColumnLayout
     ) -> None:
-        """Facts printed below the rows: a closing balance, a total."""
+        """Facts printed below the rows: a closing balance, a total; or the account of the rows that follow."""
+        account = found.get("account", "")
+        if account and not self._source.hints.account and is_other_number(account, self._account):
+            self._account, self._has_accounts = account, True
         for name, text in found.items():
             if name in ("closing", "opening", "debits", "credits"):
                 value = text or self._first_amount(layout, cells)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
+from stateward.pipelines.statements.booking import is_of_unbooked
 from stateward.pipelines.statements.heading_parts import is_label_start
 from stateward.pipelines.statements.headings import simplify
 from stateward.pipelines.statements.layout import ColumnLayout
@@ -37,6 +38,23 @@ class TableHead(NamedTuple):
         """The rows below one, of the same width."""
         width = len(self.rows[at])
         return [row for row in self.rows[at + 1 :] if len(row) == width]
+
+
+def is_title(cells: Sequence[str]) -> bool:
+    """Whether a row has a text without figures in its first cell, and nothing else."""
+    text = cells[0].strip() if cells else ""
+    return bool(text) and not any(map(str.isdigit, text)) and not any(c.strip() for c in cells[1:])
+
+
+def unbooked_title(cells: Sequence[str]) -> str:
+    """The title that a row gives to rows that are not booked, or ""."""
+    return cells[0].strip() if is_title(cells) and is_of_unbooked(cells[0]) else ""
+
+
+def is_other_number(one: str, other: str) -> bool:
+    """Whether two texts have figures that tell different accounts."""
+    numbers = [re.sub(r"\W", "", text) for text in (one, other)]
+    return bool(numbers[0]) and not (numbers[1] and numbers[0].endswith(numbers[1][-4:]))
 
 
 def first_text(rows: Sequence[Sequence[str]], index: int) -> str:

@@ -132,16 +132,16 @@ def with_own_currencies(
     `usual` is that of the table, or "" where only a sign is printed that several countries share. `doubt` is told the
     first row that is in another currency than those before it of the same account: an account has one.
     """
-    table = _currencies_of(usual)
+    table = currencies_of(usual)
     accounts: dict[str, frozenset[str]] = {}
     is_told = False
     for row in rows:
         text = row.amount or row.debit or row.credit
-        sign = _sign_beside(text)
+        sign = sign_beside(text)
         if not sign:
             yield row
             continue
-        found = _currencies_of(sign)
+        found = currencies_of(sign)
         table = table or found
         known = accounts.setdefault(row.account, found if row.account else table)
         if known.isdisjoint(found) and not is_told:
@@ -152,14 +152,14 @@ def with_own_currencies(
 
 
 @lru_cache(maxsize=money.CACHE_MAX)
-def _sign_beside(text: str) -> str:
+def sign_beside(text: str) -> str:
     """The sign or code of a currency beside an amount, or ""."""
     sign = _NO_SIGN.sub("", text)
-    return sign if _currencies_of(sign) else ""
+    return sign if currencies_of(sign) else ""
 
 
 @lru_cache(maxsize=256)
-def _currencies_of(sign: str) -> frozenset[str]:
+def currencies_of(sign: str) -> frozenset[str]:
     """The currencies that are printed with a sign or code; none if it is not known."""
     if shared := SHARED_SIGNS.get(sign.lower()):
         return shared

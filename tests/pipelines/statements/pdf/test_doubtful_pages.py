@@ -260,3 +260,67 @@ def test_a_period_that_is_named_holds_beside_an_offer(tmp_path: Path, line: str)
 
     assert found.dates == ["2026-02-13", "2026-02-14", "2026-02-25"]
     assert found.flags == []
+
+
+PERIOD: Line = [(60, "Statement period 01/01/2026 - 31/01/2026")]
+
+
+@pytest.mark.parametrize(
+    ("doubted", "code"),
+    [
+        (row("03/01/2026", "CLIENT", "$20.00"), "CURRENCY_CONTRADICTED"),
+        (row("03/01/2026", "PENDING - SHOP", "-€20.00"), "BOOKING_UNPROVEN"),
+        (row("03/01/2026", "SHOP Declined", "-€20.00"), "BOOKING_UNPROVEN"),
+        (row("03/01/2026", "SHOP", "########"), "ROW_UNREAD"),
+        ([(60, "Account number 33334444")], "ACCOUNT_UNPROVEN"),
+    ],
+)
+def test_a_line_among_the_rows_that_may_not_count_as_the_others_do_is_said(
+    tmp_path: Path, doubted: Line, code: str
+) -> None:
+    above: list[Line] = [PERIOD, [(60, "Account number 11112222")], HEADING]
+    rows = [row("02/01/2026", "HOTEL", "-€10.00"), row("04/01/2026", "GROCER", "-€5.00")]
+
+    assert code in read(tmp_path, *above, rows[0], doubted, rows[1]).flags
+    assert read(tmp_path, *above, *rows).flags == []
+
+
+def test_an_account_that_is_named_again_on_the_next_page_is_no_other(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        PERIOD,
+        [(60, "Account number 1111 2222")],
+        HEADING,
+        row("02/01/2026", "HOTEL", "-10.00"),
+        [(60, "Account number 11112222")],
+        row("04/01/2026", "GROCER", "-5.00"),
+    )
+
+    assert found.flags == []
+
+
+def test_a_fee_beside_the_amount_is_doubted_where_no_sum_shows_whether_it_is_in_it(
+    tmp_path: Path,
+) -> None:
+    heads: Line = [(60, "Date"), (150, "Description"), (-430, "Fee"), (-520, "Amount")]
+
+    def rows(fee: str) -> list[Line]:
+        first: Line = [(60, "02/01/2026"), (150, "HOTEL"), (-430, fee), (-520, "-10.00")]
+        second: Line = [(60, "03/01/2026"), (150, "SHOP"), (-430, "0.00"), (-520, "-20.00")]
+        return [PERIOD, heads, first, second]
+
+    assert "FEE_UNPROVEN" in read(tmp_path, *rows("-1.00")).flags
+    assert read(tmp_path, *rows("0.00")).flags == []
+
+
+def test_an_amount_in_another_currency_below_a_row_is_no_row(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        PERIOD,
+        HEADING,
+        row("02/01/2026", "HOTEL", "-10.00"),
+        [(150, "11.50 USD"), (-520, "11.50")],
+        row("03/01/2026", "SHOP", "-20.00"),
+    )
+
+    assert found.amounts == ["-10.00", "-20.00"]

@@ -50,6 +50,8 @@ from stateward.pipelines.statements.pdf.choose import (
 from stateward.pipelines.statements.pdf.completeness import (
     RAW_CHARS_MAX,
     column_sums,
+    currency_problem,
+    fee_problem,
     is_accounted,
     is_boxed,
     is_smudged,
@@ -542,6 +544,9 @@ class _Assembler:
                 self._passed_on.add(number)
                 self._goes_on |= number == len(self._builder.sections) - 1
         self._problems += row_problems(draft, tried)
+        self._problems += currency_problem(tried)
+        self._problems += fee_problem(tried)
+        self._report_accounts(number, tried, own)
         self._report_doubts(tried)
         self._report_edges(number, tried)
         if message := year_doubt(draft.period, tried):
@@ -633,6 +638,30 @@ class _Assembler:
                     raw=" ".join(entry.texts)[:RAW_CHARS_MAX],
                 )
             )
+
+    def _report_accounts(
+        self, number: int, tried: TriedReading, own: Sequence[StatementLine]
+    ) -> None:
+        """Report a line among the rows that names another account: the rows below it may be of that one."""
+        if len(tried.drafts) < 2 or tried.is_summed:
+            return
+        first, last = ((tried.drafts[at].page, tried.drafts[at].line) for at in (0, -1))
+        known = {line.text for line in self._lines if (line.page, line.number) < first}
+        mine = self._account(number, own)
+        for line in own:
+            is_label = vocab.ACCOUNTS.prefix(vocab.simplify(line.text)) and line.text not in known
+            other = printed.account_of([line]) if is_label else ""
+            if (
+                other
+                and first < (line.page, line.number) < last
+                and not printed.is_same_account(other, mine)
+            ):
+                message = f"rows stand below a line that names the account {other}: they may be of that one"
+                place = RowPlace(line.page, line.number)
+                self._problems.append(
+                    StatementProblem(code="ACCOUNT_UNPROVEN", message=message, place=place)
+                )
+                return
 
     def _report_edges(self, number: int, tried: TriedReading) -> None:
         """Report dated lines without an amount where no balance speaks of them, as before the first row."""

@@ -10,7 +10,8 @@ from decimal import Decimal
 
 from stateward.pipelines.kit import money
 from stateward.pipelines.kit.pdf.lines import cells_of
-from stateward.pipelines.statements.booking import annulled_phrase
+from stateward.pipelines.statements import headings
+from stateward.pipelines.statements.booking import annulled_phrase, unbooked_word
 from stateward.pipelines.statements.direction import count_votes, evidence_of
 from stateward.pipelines.statements.model import RowPlace, StatementProblem
 from stateward.pipelines.statements.pdf import vocabulary as vocab
@@ -20,6 +21,7 @@ from stateward.pipelines.statements.pdf.rows import DraftRow
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft, by_title
 from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, has_decimals
+from stateward.pipelines.statements.table_currency import currencies_of, sign_beside
 
 Place = tuple[int, int]
 RAW_CHARS_MAX = 200
@@ -27,7 +29,7 @@ _RATE = re.compile(r"[0-9]{1,4}[.,][0-9]{4,6}")
 BOX_REACH = 4.0  # points between the edges of a label and of the figure below it
 ROW_WORDS_MAX = 30  # a line with more words is prose
 _SMUDGED = re.compile(
-    r"[-+(]?(?=[^#?*\ufffd]*[#?*\ufffd])[0-9#?*\ufffd]+(?:[.,'][0-9#?*\ufffd]+)*[.,][0-9#?*\ufffd]{2}\)?"
+    r"#{3,}|[-+(]?(?=[^#?*\ufffd]*[#?*\ufffd])[0-9#?*\ufffd]+(?:[.,'][0-9#?*\ufffd]+)*[.,][0-9#?*\ufffd]{2}\)?"
 )
 
 
@@ -116,7 +118,7 @@ def row_problems(draft: SectionDraft, tried: TriedReading) -> Iterator[Statement
     for entry in draft.rows:
         text = " ".join(entry.texts)
         done = "it was counted" if id(entry) in taken else "it was left out"
-        phrase = annulled_phrase(text)
+        phrase = annulled_phrase(text) or unbooked_word(text)
         if phrase:
             code, message = "BOOKING_UNPROVEN", f"the text of the row says {phrase!r}, and {done}"
         elif entry.doubt == SUMMED and not tried.is_summed and not is_called_total(entry):
@@ -125,6 +127,39 @@ def row_problems(draft: SectionDraft, tried: TriedReading) -> Iterator[Statement
             continue
         place = RowPlace(entry.page, entry.line)
         yield StatementProblem(code=code, message=message, place=place, raw=text[:RAW_CHARS_MAX])
+
+
+def currency_problem(tried: TriedReading) -> Iterator[StatementProblem]:
+    """The first amount that is printed in another currency than the one before it, where no sum proves them all."""
+    known: frozenset[str] = frozenset()
+    for entry in () if tried.is_summed else tried.drafts:
+        for role, text in entry.money.items():
+            found = currencies_of(sign_beside(text)) if role in vocab.AMOUNT_ROLES else known
+            if found and known.isdisjoint(found) and known:
+                message = (
+                    f"the amount {text!r} is printed in another currency than those of other rows"
+                )
+                place = RowPlace(entry.page, entry.line)
+                yield StatementProblem(
+                    code="CURRENCY_CONTRADICTED", message=message, place=place, raw=text
+                )
+                return
+            known = known or found
+
+
+def fee_problem(tried: TriedReading) -> Iterator[StatementProblem]:
+    """Fees in a column of their own beside the amounts, where no sum shows whether the amounts contain them."""
+    fees = [
+        (entry, text)
+        for entry in tried.drafts
+        for name, text in entry.more.items()
+        if headings.role_of(name) == "fee" and any(_values(tried, [text]))
+    ]
+    if fees and not tried.is_summed:
+        entry, text = fees[0]
+        message = f"{len(fees)} rows have a fee such as {text}, and nothing shows whether their amounts contain it"
+        place = RowPlace(entry.page, entry.line)
+        yield StatementProblem(code="FEE_UNPROVEN", message=message, place=place)
 
 
 def _values(tried: TriedReading, texts: Iterable[str]) -> list[Decimal]:

@@ -620,6 +620,10 @@ def _fills_both_sides(one: ParsedLine) -> bool:
     return all(has_decimals(text) and any(c in "123456789" for c in text) for text in sides)
 
 
+# An amount with the code of its currency, and no other words: `11.50 USD`, `USD 1.234,00`.
+_ABROAD = re.compile(r"(?:[0-9][0-9.,' ]* ?[A-Z]{3}|[A-Z]{3} ?[0-9][0-9.,' ]*)", re.ASCII)
+
+
 def _is_foreign(entry: DraftRow, one: ParsedLine) -> bool:
     """Whether a line below a row tells what it was in another currency: `Rate €1.00 = $1.08   $115.67`.
 
@@ -627,6 +631,8 @@ def _is_foreign(entry: DraftRow, one: ParsedLine) -> bool:
     """
     if vocab.BALANCE in one.money:
         return False
+    if one.text and _ABROAD.fullmatch(one.text):
+        return True
     own, other = _currency_signs(entry.money), _currency_signs(one.money)
     return bool(own and other) and own.isdisjoint(other)
 
