@@ -38,6 +38,7 @@ SHARED_SIGNS = {
     "kr": frozenset("SEK NOK DKK ISK CZK".split()),
 }
 _NO_SIGN = re.compile(rf"[{money.MINUS}{money.APOSTROPHES}0-9.,()+*\s]")
+_is_bare = re.compile(r"[-+]?[0-9.,]+", re.ASCII).fullmatch
 # Amounts of countries that call their money pesos and write points between thousands: none has three decimals.
 _PESOS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})*")
 
@@ -137,8 +138,8 @@ def with_own_currencies(
     is_told = False
     for row in rows:
         text = row.amount or row.debit or row.credit
-        sign = sign_beside(text)
-        if not sign:
+        # First what costs little: most amounts have nothing around their figures.
+        if _is_bare(text) or not (sign := sign_beside(text)):
             yield row
             continue
         found = currencies_of(sign)
