@@ -19,6 +19,7 @@ from lab.postgres import Cluster, MissingPostgres, Server, cluster
 from stateward.workers import sdk
 from tests.scheduling import ByFile, align, longest_first, name_apart, scheduler, stagger
 from tests.servers import Run
+from tests.sqlite_template import copies_of_a_template, migrated_each_time
 
 RUN = pytest.StashKey[Run]()
 
@@ -119,6 +120,20 @@ def local_runners_are_forgotten() -> Iterator[None]:
     for name, runner in [*sdk.registered_runners().items()]:
         if "<locals>" in getattr(runner.function, "__qualname__", ""):
             sdk._RUNNERS.pop(name, None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stores_are_copies() -> Iterator[None]:
+    """A new store of SQLite is a copy of a template, as a new database of PostgreSQL is."""
+    with copies_of_a_template():
+        yield
+
+
+@pytest.fixture
+def no_copies() -> Iterator[None]:
+    """For tests of how a store is made."""
+    with migrated_each_time():
+        yield
 
 
 @pytest.fixture(scope="session")
