@@ -6,20 +6,19 @@ from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import one_of
-from schemathesis.checks import CHECKS, load_all_checks
-from schemathesis.core.result import Ok
-from schemathesis.generation import GenerationMode
-from schemathesis.schemas import APIOperation
 
 from stateward.server.asgi import describe_api
 from stateward.server.pages import operations, reference
 from tests.server.api_client import ApiClient, serving, settings_at, statement
+
+if TYPE_CHECKING:  # every worker of a run collects this file, and one of them runs it
+    from schemathesis import Case
+    from schemathesis.schemas import APIOperation
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 EXAMPLES = 2  # of each operation; test_openapi_long.py asks for many
@@ -48,6 +47,10 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
 # One test for all operations, which draws the cases itself: every worker of a run collects every file, and a test for
 # each operation would have each of them build the application and its schema.
 def test_no_answer_is_undocumented_and_none_is_a_fault(asked: ApiClient) -> None:
+    import schemathesis
+    from schemathesis.checks import CHECKS, load_all_checks
+    from schemathesis.core.result import Ok
+
     load_all_checks()
     checked: list[Any] = [check for check in CHECKS.get_all() if check.__name__ not in LEFT_OUT]
     schema = schemathesis.openapi.from_dict(describe_api()).exclude(operation_id=STREAM)
@@ -71,9 +74,11 @@ def test_no_operation_takes_a_query_that_it_does_not_know(asked: ApiClient) -> N
 
 
 def judge(
-    operation: APIOperation[Any, Any, Any, Any], asked: ApiClient, checked: list[Any]
+    operation: "APIOperation[Any, Any, Any, Any]", asked: ApiClient, checked: list[Any]
 ) -> None:
     """Ask for what fits the description of an operation and for what does not, and judge the answers."""
+    from schemathesis.generation import GenerationMode
+
     # No worker runs here: a step of a workflow is not done in time, and that is 503.
     is_unwell = operation.path == "/readyz" or operation.path.startswith("/workflows")
     own = [each for each in checked if not (is_unwell and each.__name__ == "not_a_server_error")]
@@ -90,7 +95,7 @@ def judge(
         derandomize=True,
     )
     @given(case=one_of(fits, fits_not))
-    def draw(case: schemathesis.Case[Any]) -> None:
+    def draw(case: "Case[Any]") -> None:
         answer = case.call(base_url=asked.url)
 
         assert answer.status_code < 500 or (is_unwell and answer.status_code == 503), operation

@@ -33,6 +33,9 @@ from tests.server.api_client import ApiClient
 from tests.server.test_openapi import STREAM, asked
 
 __all__ = ["asked"]  # the fixture
+pytest_plugins = [
+    "schemathesis.pytest.plugin"
+]  # `-p no:schemathesis` in pyproject.toml keeps it from all others
 
 EXAMPLES = 60
 SECONDS_MAX = 30.0
