@@ -381,3 +381,32 @@ def test_of_several_amounts_below_prices_none_is_taken_for_the_price(tmp_path: P
     found = read(tmp_path, json.dumps([{"sku": "A-1", "title": "Cup", "prices": amounts}]))
 
     assert "price" not in found.product
+
+
+def test_a_price_for_the_trade_beside_a_currency_is_the_price_and_not_what_shops_ask(
+    tmp_path: Path,
+) -> None:
+    text = "Code\tDescription\tPack\tTrade £\tRRP £ inc VAT\nB1\tFeeder\t6\t6.20\t12.99\n"
+
+    found = read(tmp_path, text)
+
+    assert (found.product["price"], found.product["currency"]) == ("6.20", "GBP")
+    assert found.product["list_price"] == "12.99"
+    assert found.notes == []
+
+
+@pytest.mark.parametrize(
+    ("above", "currency"),
+    [
+        ("Alle Preise in EUR, netto", "EUR"),
+        ("Prices in EUR or CHF", None),
+        ("Preise in EUR;gültig ab Mai\nPreise in CHF auf Anfrage", None),
+        ("TOP SELLERS, ALL NEW", None),
+    ],
+)
+def test_the_currency_of_a_price_list_may_stand_above_its_headings(
+    tmp_path: Path, above: str, currency: str | None
+) -> None:
+    found = read(tmp_path, f"{above};;\nArt.-Nr.;Bezeichnung;Preis\nS-1;Schraube;1,50\n")
+
+    assert found.product.get("currency") == currency

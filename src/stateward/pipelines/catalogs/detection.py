@@ -11,7 +11,7 @@ from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.catalogs.headings import (
     HEADING_ROWS_MAX,
     IDENTITIES,
-    PRICES,
+    names_price,
     role_of,
     roles_in,
     simplify,
@@ -153,7 +153,7 @@ def _names_products(names: list[str]) -> bool:
     """
     roles = roles_in(names)
     is_foreign = any(simplify(name) in FOREIGN and not role_of(name)[0] for name in names)
-    return bool(roles & IDENTITIES and roles & PRICES) and not is_foreign
+    return bool(roles & IDENTITIES) and names_price(names) and not is_foreign
 
 
 def _text(head: bytes) -> str:

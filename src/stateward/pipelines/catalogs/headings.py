@@ -36,6 +36,12 @@ _SIGNS = re.compile(r"[\W_]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _DECIMALS = re.compile(r"^\D{0,5}[\d.,' ]*\d[.,]\d{1,4}\D{0,5}$")
 _NO_PRICE = "no heading is known as that of a price, and products have none; {} may be it"
+# Codes of currencies are words, too (ALL, TOP), and an address may have one.
+_PRICE_WORD = re.compile(
+    r"pri[cs]|pre[iç]|prix|prez|prij|preci|\bcen[ay]|w[aä]hrung|currenc|devise|moneda|valuta|montant|amounts?\b"
+    r"|betr[aä]ge",
+    re.IGNORECASE,
+)
 _IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
 
 
@@ -132,6 +138,14 @@ def roles_in(cells: Sequence[str]) -> set[str]:
     return {role for cell in cells if (role := role_of(cell.strip())[0])}
 
 
+def names_price(cells: Sequence[str]) -> bool:
+    """Whether headings name a price: by its word, or by a word such as Trade beside a currency."""
+    roles = [(role_of(cell.strip())[0], cell) for cell in cells]
+    return any(
+        role in PRICES or (role == BARE_PRICE and currency_in(cell)) for role, cell in roles
+    )
+
+
 def is_heading(cells: Sequence[str]) -> bool:
     """Whether a row could be the headings of a catalogue."""
     roles = roles_in(cells)
@@ -146,6 +160,14 @@ def is_product(names: Sequence[str]) -> bool:
     roles = roles_in(names)
     is_told = bool(roles & (IDENTITIES - {"number"})) or bool(roles & (PRICES | {"brand"}))
     return is_told and is_heading(names)
+
+
+def currency_above(rows: Sequence[Sequence[str]]) -> str:
+    """The currency that lines above the headings name beside a word for prices; "" for none, or for several."""
+    lines = (" ".join(cells) for cells in rows)
+    told = (word for line in lines if _PRICE_WORD.search(line) for word in line.split())
+    named = {currency_in(word.strip("().,;:/")) for word in told} - {""}
+    return named.pop() if len(named) == 1 else ""
 
 
 def heading_row(rows: Sequence[Sequence[str]]) -> int | None:
@@ -172,12 +194,14 @@ def plan_of(
     places.pop(BARE_PRICE, None)
     doubts: tuple[str, ...] = ()
     bare = [at for at, name in enumerate(names) if role_of(name)[0] == BARE_PRICE]
-    if bare and not PRICES & places.keys():
+    if bare and not {"price", "sale_price"} & places.keys():
         seen = [[row[at] for row in rows[:CELLS_SEEN_MAX] if at < len(row)] for at in bare]
         columns = [(names[at], cells) for at, cells in zip(bare, seen, strict=True)]
-        chosen, doubts = choose_bare_price(columns, has_currency="currency" in places)
+        chosen, unsure = choose_bare_price(columns, has_currency="currency" in places)
         if chosen is not None:
             places["price"] = bare[chosen]
+        # Without a currency, what a list asks for (RRP) is a price, and Net beside it may be a weight.
+        doubts = unsure if chosen is not None or "list_price" not in places else ()
     format_ = _program(simple) or format_
     _lend(places, format_)
     taken = set(places.values())

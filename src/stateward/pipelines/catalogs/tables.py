@@ -5,7 +5,13 @@ from itertools import compress, repeat
 from typing import NamedTuple
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.catalogs.headings import PRICE_UNSURE, ColumnPlan, heading_row, plan_of
+from stateward.pipelines.catalogs.headings import (
+    PRICE_UNSURE,
+    ColumnPlan,
+    currency_above,
+    heading_row,
+    plan_of,
+)
 from stateward.pipelines.catalogs.model import ROLES, CatalogReading, Observation, ProductPlace
 
 BATCH_ROWS = 500  # as many as the SDK stores in one chunk
@@ -44,6 +50,9 @@ def table_observations(
     maker = RowMaker(plan_of(first.rows[at], reading.format, first.rows[at + 1 :]), reading)
     where = f"row {first.first + at}"
     reading.decisions.append(f"the headings are in {where}")
+    if not reading.currency and (named := currency_above(first.rows[:at])):
+        reading.currency = named
+        reading.currency_why = f"a line above the headings names {named}"
     rest = RowBatch(first.rows[at + 1 :], first.first + at + 1, first.lines[at + 1 :], first.sheet)
     return maker.all_observations(rest, source)
 
