@@ -75,9 +75,7 @@ def detect(content: Content) -> Detected | None:
     # What spreadsheets save as "Unicode text" begins with such a mark.
     codec = "utf-16" if content.head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     text = content.head.decode(codec, "replace")
-    lines = [
-        line for line in text.splitlines()[:LINES_SEEN] if line.strip() and line.lstrip()[0] != "#"
-    ]
+    lines = _without_comments(text.splitlines()[:LINES_SEEN])
     if _DESCRIPTION.match(text):
         return Detected(source_type="dataset", format="description", confidence=PACKAGE)
     is_other = text.lstrip("\ufeff \r\n\t").startswith(("{", "[", "<", "%PDF", "MSH|"))
@@ -95,6 +93,17 @@ def detect(content: Content) -> Detected | None:
         return _table(READINGS)
     is_told = _units(headings) >= UNITS_MIN or _is_units_row(rows[1]) or len(sales) >= SALES_MIN
     return _table(MEASUREMENTS if is_told else confidence)
+
+
+def _without_comments(lines: Sequence[str]) -> list[str]:
+    """The lines that are no comments: those after a number sign, and the first ones after a percent sign.
+
+    A heading may begin with a percent sign, too; it has as many cells as the rows below it.
+    """
+    kept = [line for line in lines if line.strip() and line.lstrip()[0] != "#"]
+    above = next((at for at, line in enumerate(kept) if not line.lstrip().startswith("%")), 0)
+    rows = first_rows(kept[above - 1 :]) if above else []
+    return kept[above:] if rows and len(rows[0]) != len(rows[1]) else kept
 
 
 def _has_only_amounts(lines: Sequence[str]) -> bool:
@@ -176,7 +185,9 @@ def _headings(rows: Sequence[Sequence[str]]) -> Sequence[str]:
 
 def _units(headings: Sequence[str]) -> int:
     """How many headings name a unit of measurement; a currency is none."""
-    return sum(_is_unit(heading_unit(each.strip(' "'))[1]) for each in headings)
+    # A sign that another encoding writes (°, µ, ²) leaves a unit one.
+    bare = (each.replace("\ufffd", "").strip(' "') for each in headings)
+    return sum(_is_unit(heading_unit(each)[1]) for each in bare)
 
 
 def _is_unit(text: str) -> bool:

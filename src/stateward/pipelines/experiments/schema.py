@@ -30,15 +30,23 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]{1,4})?")
 _SPECIAL = {"NaN", "INF", "-INF"}
 TRUE, FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
-# A unit in brackets, in parentheses, after a slash, or after the last underscore if it is a usual one.
+# A unit in brackets, in parentheses, after a slash, or after the last underscore if it is a usual one, perhaps per
+# another (`dose_mg_per_kg`). A single letter is one only as it is written: `chl_a` is no current, `trial_n` no force.
+_USUAL = (
+    r"(?i:nm|um|mm|cm|dm|km|ug|mg|kg|ng|ms|min|ml|dl|ul|mol|mmol|degc|degf|pa|hpa|kpa|bar|hz|khz|mhz|mv|ma|kw|kj|pct"
+    r"|percent|ppm|ppb|[mgshl])|[KVAWJNL]"
+)
+_PER = r"(?i:m2|m3|ha|d|day|year|yr)"
 _UNITS = (
     re.compile(r"(?P<name>.+?)\s*\[(?P<unit>[^\[\]]{1,30})\]"),
     re.compile(r"(?P<name>.+?)\s*\((?P<unit>[^\s()]{1,12})\)"),
     re.compile(r"(?P<name>.+?)\s+/\s*(?P<unit>[^\s/]{1,12})"),
+    re.compile(rf"(?P<name>.+?)_(?P<unit>(?:{_USUAL})(?:_per_(?:{_USUAL}|{_PER}))+)"),
+    re.compile(rf"(?P<name>.+)_(?P<unit>{_USUAL}|t)"),
+    # `weight/g`, as ISO 80000 writes it. What is counted or paid is told by the unit and not in it: counts/s, price/kg.
     re.compile(
-        r"(?P<name>.+)_(?P<unit>nm|um|mm|cm|dm|m|km|ug|mg|g|kg|t|ms|s|min|h|ml|l|mol|mmol|k|degc|degf|pa|hpa|kpa|bar"
-        r"|hz|khz|mhz|v|mv|a|ma|w|kw|j|kj|n|pct|percent|ppm|ppb)",
-        re.IGNORECASE,
+        rf"(?P<name>(?!(?:.*[^\W\d_][ _])?(?:{_USUAL})/)(?!.*(?:[^s]s|price|preis|cost|rate)/)[^\W\d][^/]*)"
+        rf"/(?P<unit>{_USUAL})"
     ),
 )
 
@@ -289,7 +297,7 @@ def heading_unit(heading: str) -> tuple[str, str]:
     """The name and the unit of a heading such as `mass [kg]`; an empty unit where it has none."""
     for pattern in _UNITS:
         if found := pattern.fullmatch(heading.strip()):
-            return found["name"].strip(), found["unit"].strip()
+            return found["name"].strip(), found["unit"].strip().replace("_per_", "/")
     return heading.strip(), ""
 
 

@@ -6,6 +6,7 @@ A ZIP may hold a `datapackage.json` (Frictionless Data Package), or CSV files wi
 
 import json
 import posixpath
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,6 +58,15 @@ UNIT_CHARS_MAX = 20
 NO_HEADER = "NO_HEADER"
 PREAMBLE_SKIPPED = "PREAMBLE_SKIPPED"
 UNITS_ROW = "UNITS_ROW"
+MISSING_TOLD = "MISSING_TOLD"
+HEADER_REPEATED = "HEADER_REPEATED"
+# `missing = -999`, `No data: -9999.0`, `Fehlwert: -99`: a number, which alone could be a value.
+_MISSING_TOLD = re.compile(
+    r"\b(?:missing|no[ _-]?data|fill|fehl(?:end\w*|wert\w*)|manquant\w*|mancant\w*|faltante\w*|ontbrekend\w*)"
+    r"(?:[ _-](?:values?|data|werte?|valeurs?|code))?\s*(?:[=:]|(?:is|are|as|coded as|marked as|sind)\s)\s*"
+    r"[\"']?(-?\d{1,9}(?:\.\d{1,6})?)(?![\w.]*\w)",
+    re.IGNORECASE,
+)
 ENCODING_GUESSED = "ENCODING_GUESSED"
 
 
@@ -76,6 +86,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     schema: TableSchema | None = None
     units: dict[str, str] = {}
+    missing: tuple[str, ...] = ()  # what its comments say that stands for no value
     faults: tuple[tuple[int, str], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -272,7 +283,9 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
     if encoding.name not in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not plan.encoding:
         notes.append(f"{ENCODING_GUESSED}: {plan.name} is read as {encoding.name}: {encoding.why}")
     records = _without_empty_end(records)
+    missing: tuple[str, ...] = ()
     if plan.schema is None:
+        missing = _missing_told(records)
         records = _without_preamble(records, plan.name, notes)
     if not records:
         raise FatalFailure(f"{plan.name!r} has no rows", code=NO_TABLE)
@@ -287,9 +300,23 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
     units: dict[str, str] = {}
     below = records[1:] if has_header else records
     if plan.schema is None and has_header and _is_units_row(below, settings):
-        units = dict(zip(headings, map(_bare_unit, below[0][1]), strict=True))
+        units = {
+            heading: _bare_unit(cell)
+            for heading, cell in zip(headings, below[0][1], strict=True)
+            if cell.strip()
+        }
         below = below[1:]
         notes.append(f"{UNITS_ROW}: the row below the headings of {plan.name} is read as units")
+    if missing:
+        told = ", ".join(missing)
+        notes.append(f"{MISSING_TOLD}: {told} in {plan.name} is no value, as a comment of it says")
+    if plan.schema is None and has_header:
+        again = sum(cells == first for _, cells in below)
+        below = [each for each in below if each[1] != first] if again else below
+        if again:
+            notes.append(
+                f"{HEADER_REPEATED}: {again} rows of {plan.name} repeat its headings and were left out"
+            )
     if len(below) > rows_max:
         raise FatalFailure(
             f"there are more than {settings.rows_max} rows (setting experiments.rows_max)",
@@ -301,9 +328,16 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
         rows=tuple(Row(at, line, cells) for at, (line, cells) in enumerate(below, start=1)),
         schema=plan.schema,
         units=units,
+        missing=missing,
         faults=tuple(faults),
         notes=tuple(notes),
     )
+
+
+def _missing_told(records: Sequence[Record]) -> tuple[str, ...]:
+    """The numbers that comments say to stand for no value."""
+    texts = [" ".join(cells) for _, cells in records if cells[0].lstrip().startswith(("#", "%"))]
+    return tuple(dict.fromkeys(found for text in texts for found in _MISSING_TOLD.findall(text)))
 
 
 def _without_preamble(records: list[Record], name: str, notes: list[str]) -> list[Record]:

@@ -153,16 +153,17 @@ def _schema_of(table: Table, settings: ExperimentSettings) -> TableSchema:
         width = len(table.headings)
         whole = [row.cells for row in table.rows if len(row.cells) == width]
         columns = [[cells[at] for cells in whole] for at in range(width)]
-        return _with_units(infer(table.headings, columns, settings.missing_values), table.units)
+        missing = (*settings.missing_values, *table.missing)
+        return _with_units(infer(table.headings, columns, missing), table.units)
     if table.schema.missing_values is None:  # what Table Schema says where a schema says nothing
         return msgspec.structs.replace(table.schema, missing_values=("",))
     return table.schema
 
 
 def _with_units(schema: TableSchema, units: Mapping[str, str]) -> TableSchema:
-    """The schema with units from a row of their own, where a heading has none."""
+    """The schema with units from a row of their own, which says more than a heading: `chl_a` has no unit a."""
     fields = tuple(
-        field if field.unit else msgspec.structs.replace(field, unit=units.get(field.name, ""))
+        msgspec.structs.replace(field, unit=units.get(field.name, field.unit))
         for field in schema.fields
     )
     return msgspec.structs.replace(schema, fields=fields)
