@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import msgspec
 import pytest
 
 from stateward.pipelines.documents.receipts import (
@@ -287,3 +288,29 @@ def test_a_pay_slip_does_not_look_like_a_receipt() -> None:
     text = "Harrow Ltd PAYSLIP\nPay date: 30/10/2026\nBasic pay 2,350.00\nDeductions 515.82\nNet pay 1,834.18 BACS"
 
     assert not read(text, is_told=False).fields
+
+
+@pytest.mark.parametrize(
+    ("last", "total"),
+    [
+        ("Total TTC 1 018,70 EUR", "1018.70"),
+        ("Total TTC 12 345 018,70 EUR", "12345018.70"),
+        ("Total 1 018,70 20 % 18,70", "18.70"),
+    ],
+)
+def test_thousands_may_be_parted_by_a_blank(last: str, total: str) -> None:
+    receipt = read(f"Atelier Ex SARL\nDate 31/03/2026\nCB 12,00\nGravure 100,00\n{last}")
+
+    assert values(receipt)["total"] == total
+
+
+def test_a_quantity_that_stands_wide_of_its_price_is_not_part_of_it() -> None:
+    (line,) = printed("Total 2 135,00")
+    total, number, price = line.words
+    apart = msgspec.structs.replace(number, box=(10.0, 0.0, 18.0, 10.0))
+    lines = [
+        *printed("Atelier Ex SARL\nDate 31/03/2026"),
+        PrintedLine(1, [total, apart, price], {}),
+    ]
+
+    assert values(receipt_fields(lines, languages=["fr"], is_told=True))["total"] == "135.00"

@@ -12,6 +12,7 @@ from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 
 import msgspec
 
@@ -34,6 +35,12 @@ NOT_FOUND, AMBIGUOUS, NO_DATE = "TOTAL_NOT_FOUND", "DATE_AMBIGUOUS", "DATE_NOT_F
 _FIGURE = re.compile(
     r"(?<![\d.,])(?<![^\W\d_]{4})[-\u2212]?\d{1,3}(?:(?:[.,'\u2019]\d{3})+|\d{0,6})[.,]\d{2}(?![\d]|[.,]\d)"
 )
+# 1 018,70: thousands parted by a blank. A quantity may stand before a price, too, but wider apart.
+_BLANK = " \u00a0\u202f"
+_PARTED_FIGURE = re.compile(
+    rf"(?<![\d.,])(?<!\d[{_BLANK}])[-\u2212]?[1-9]\d{{0,2}}(?:[{_BLANK}]\d{{3}})+,\d{{2}}(?![\d]|[.,]\d)"
+)
+BLANK_WIDTH_MAX = 0.5  # of the height of a word
 _WHOLE = re.compile(
     r"(?<![\w.,/:-])\d{1,3}(?:[.,]\d{3})+(?![\d.,/:-])|(?<![\w.,/:-])\d{2,9}(?![\w.,/:%-])"
 )
@@ -399,6 +406,9 @@ def _amounts(line: PrintedLine, index: int) -> Iterator[_Amount]:
     """The amounts of a line with decimals; without any, whole numbers, which are money in some currencies."""
     text = line.text
     matches = list(_FIGURE.finditer(text))
+    parted = list(_PARTED_FIGURE.finditer(text))
+    if len(parted) == len(matches) == 1 and _is_set_as_one(line, parted[0][0]):
+        matches = parted
     is_whole = not matches
     for match in matches or list(_WHOLE.finditer(text)):
         value = figure(match[0])
@@ -408,6 +418,20 @@ def _amounts(line: PrintedLine, index: int) -> Iterator[_Amount]:
         yield _Amount(
             value, match[0], index, _currency(before, after), _confidence(line, match[0]), is_whole
         )
+
+
+def _is_set_as_one(line: PrintedLine, raw: str) -> bool:
+    """Whether the parts of a figure stand as near to each other as those of one number."""
+    parts = raw.lstrip("-\u2212").split()
+    texts = [word.text.lstrip("-\u2212") for word in line.words]
+    for at in range(len(texts) - len(parts) + 1):
+        words = line.words[at : at + len(parts)]
+        if texts[at] == parts[0] and texts[at + len(parts) - 1].startswith(parts[-1]):
+            return all(
+                after.box[0] - before.box[2] <= BLANK_WIDTH_MAX * (before.box[3] - before.box[1])
+                for before, after in pairwise(words)
+            )
+    return any(raw in word.text for word in line.words)
 
 
 def figure(raw: str) -> Decimal:
