@@ -86,3 +86,35 @@ def test_a_day_in_figures_of_a_review_is_not_that_of_the_page(day: str) -> None:
     assert printed_date("2026-01-12", html, main_text._lines_above(html, LONG)) == ""
     told = html.replace("Ana G.: a fine pot.", "Page updated")
     assert printed_date("2026-01-12", told, main_text._lines_above(told, LONG)) == "2026-01-12"
+
+
+@pytest.mark.parametrize(
+    ("signature", "author"),
+    [
+        ('<p class="s">Texte : Maëlle Guérin</p>', "Maëlle Guérin"),
+        ("<div>Words: Ann Lee</div><div>Photos: Bo Ek</div>", "Ann Lee"),
+        ("<p>Photos: Bo Ek</p>", ""),
+        ("<p>Text: Ann Lee</p><p>Text: Bo Ek</p>", ""),
+        ("<p>Text: Ann Lee is what the sign above the door says to everyone who enters.</p>", ""),
+    ],
+)
+def test_a_name_that_signs_below_the_text_is_its_author(
+    tmp_path: Path, signature: str, author: str
+) -> None:
+    (page,) = read(tmp_path, f"{HEAD}<p>{LONG}</p>{signature}</body></html>".encode()).pages
+
+    assert page.get("author", "") == author
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [("Communiqué - Ex SA", "A new works"), ("News", "A new works"), ("Old works - Ex SA", "Old works")],
+)  # fmt: skip
+def test_a_title_that_only_names_a_kind_of_page_gives_way_to_the_heading(
+    tmp_path: Path, title: str, expected: str
+) -> None:
+    html = f"<html><head><title>{title}</title></head><body><h2>A new works</h2><p>{LONG}</p></body></html>"
+
+    (page,) = read(tmp_path, html.encode()).pages
+
+    assert page["title"] == expected

@@ -87,6 +87,22 @@ _BY = re.compile(
     rf"({_NAME_WORD}(?:\s(?:(?:de|van|von|der|den|la|del|di|da)\s)?{_NAME_WORD}){{1,3}})"
     r"(?=\s?(?:$|[,;|·•\u2013\u2014(\d]))"
 )
+# A line of its own: `Texte : Maëlle Guérin`, `Words: Ann Lee`. Who made the pictures is no author.
+_SIGNED = re.compile(
+    r"(?i:text[eo]?|testo|tekst|words|story|written by"  # codespell:ignore tekst
+    r"|autor(?:in)?|auteure?|autora|autore|author)\s?:\s?"  # codespell:ignore autor
+    rf"({_NAME_WORD}(?:\s(?:(?:de|van|von|der|den|la|del|di|da)\s)?{_NAME_WORD}){{1,3}})\.?"
+)
+# What a site calls every page of a kind. The title of such a page is its first heading.
+_GENERIC_TITLE = re.compile(
+    r"communiqués?(?: de presse)?|press releases?|pressemitteilung(?:en)?"  # codespell:ignore presse
+    r"|pressemeldung|meldung|aktuelles|news|newsroom"
+    r"|actualités?|actus?|comunicad[oa]s?(?: de prensa)?|notas? de prensa|noticias?|comunicat[oi](?: stampa)?|notizie"
+    r"|persbericht(?:en)?|nieuws(?:bericht)?|articles?|artikel|blog|posts?|home|homepage|accueil|startseite|inicio"
+    r"|untitled(?: document)?|unbenanntes dokument|document sans nom|index|page",  # codespell:ignore dokument
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"<h([123])\b[^<>]{0,500}>(.{1,600}?)</h\1\s*>", re.IGNORECASE | re.DOTALL)
 _WRITTEN_THEN = re.compile(
     rf"{_PUBLISHED.pattern}|\b(?:updated|modified|edited|revised|reviewed on|created|written|date[d:]|by|"
     r"aktualisiert|geändert|bearbeitet|erstellt|stand|datum|von|mise? à jour|modifi[ée]|rédigé|par|actualizado|editado|"
@@ -152,8 +168,8 @@ def read_page(page: CapturedPage) -> PageText:
     above = _lines_above(html, text)
     return PageText(
         text=text,
-        title=_line(found.get("title", "")),
-        author=_names(found.get("author", "")) or _byline_author(above),
+        title=_title(_line(found.get("title", "")), html),
+        author=_names(found.get("author", "")) or _byline_author(above) or _signature(html),
         date=printed_date(found.get("date", ""), html, above),
         site=_line(found.get("sitename", "")),
         language=language_of(text, said[1].lower() if said else ""),
@@ -490,6 +506,20 @@ def _byline_author(above: Sequence[str]) -> str:
     names = {name for line in above for name in _WRITTEN_BY.findall(line)}
     names |= {name for line in above if page_dates(line) for name in _BY.findall(line)}
     return _line(names.pop()) if len(names) == 1 else ""
+
+
+def _signature(html: str) -> str:
+    """The name that signs a page in a line of its own, where no other line has another."""
+    names = {found[1] for line in _shown_lines(html) if (found := _SIGNED.fullmatch(line.strip()))}
+    return _line(names.pop()) if len(names) == 1 else ""
+
+
+def _title(found: str, html: str) -> str:
+    """The title, unless it only says what kind of page it is and a heading says more."""
+    if not _GENERIC_TITLE.fullmatch(found):
+        return found
+    headings = [_line(unescape(_MARKUP.sub(" ", text))) for _, text in _HEADING.findall(html)]
+    return next((each for each in headings if each and not _GENERIC_TITLE.fullmatch(each)), found)
 
 
 def _line(text: str) -> str:
