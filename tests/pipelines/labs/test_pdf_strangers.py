@@ -399,3 +399,29 @@ def test_the_number_of_a_page_behind_a_sentence_is_no_result(tmp_path: Path, las
     found = read_plain(tmp_path, HEADING, row, ((50, last),))
 
     assert [each["test"] for each in found] == ["Lactic Acid"]
+
+
+def test_the_labels_of_a_running_header_are_no_result(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        HEADING,
+        ((50, "Lactic Acid"), (250, "1.4"), (330, "0.5 - 2.0 mmol/L")),
+        ((50, "Patient: DOE, JANE"), (250, "Specimen ID:"), (330, "051-882-7710-0"), (450, "Physician:")),
+        ((50, "Sodium"), (250, "140"), (330, "135 - 145 mmol/L")),
+    )  # fmt: skip
+
+    assert [each["test"] for each in found] == ["Lactic Acid", "Sodium"]
+
+
+def test_a_titre_is_compared_with_a_range_that_says_it_is_one_and_words_have_no_unit_of_flags(
+    tmp_path: Path,
+) -> None:
+    titre, pattern = read_plain(
+        tmp_path,
+        ((50, "Test"), (250, "Result"), (330, "Flag"), (400, "Range")),
+        ((50, "ANA Titer"), (250, "1:320"), (330, "H"), (400, "<1:40 titer")),
+        ((50, "ANA Pattern"), (250, "Nuclear, Speckled"), (330, "A")),
+    )
+
+    assert (titre["flag"], titre.get("problems")) == ("H", None)
+    assert (pattern.get("unit", ""), pattern["printed_flag"]) == ("", "A")

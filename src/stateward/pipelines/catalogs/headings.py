@@ -141,9 +141,7 @@ def roles_in(cells: Sequence[str]) -> set[str]:
 def names_price(cells: Sequence[str]) -> bool:
     """Whether headings name a price: by its word, or by a word such as Trade beside a currency."""
     roles = [(role_of(cell.strip())[0], cell) for cell in cells]
-    return any(
-        role in PRICES or (role == BARE_PRICE and currency_in(cell)) for role, cell in roles
-    )
+    return any(role in PRICES or (role == BARE_PRICE and currency_in(cell)) for role, cell in roles)
 
 
 def is_heading(cells: Sequence[str]) -> bool:

@@ -43,7 +43,10 @@ _OR_MORE = re.compile(
     re.IGNORECASE,
 )
 _FROM = re.compile(rf"({_NUMBER})\s?[-–~]")  # `59-`: nothing above is too much
-_TITRE = re.compile(rf"(?P<sign>{_BELOW})\s*1\s?[:/]\s?(?P<number>[0-9]+)", re.IGNORECASE)
+_TITRE = re.compile(
+    rf"(?P<sign>{_BELOW})\s*1\s?[:/]\s?(?P<number>[0-9]+)(?:\s+tit(?:er|re|olo|ulo))?",
+    re.IGNORECASE,
+)
 # `bis 5` and `up to 5` include the limit; `< 5`, `unter 5` and `less than 5` do not.
 _EXCLUDING = frozenset(
     {"<", ">", "under", "unter", "below", "less than", "over", "über", "above", "more than", "greater than", "acima de"}

@@ -12,6 +12,7 @@ from stateward.pipelines.labs.words import flag_of_words, ordinal_of
 NUMERIC = frozenset({"quantity", "titre", "interval"})
 UNIT_WORDS_MAX = 4
 LETTERS = frozenset({"H", "L", "HH", "LL"})  # of flags; as units they are henry and litre
+WORD_FLAGS = LETTERS | {"A"}  # of results in words: abnormal
 CELL_GAP = 0.62  # of the height: a wider gap starts a new cell
 OPEN_GAP = 2.5  # of the height, inside of a range in brackets whose numbers are set flush: `[  0.5 -   1.5]`
 _OPEN_RANGE = re.compile(r"[(\[][0-9.,<>≤≥ ]*(?:[-–—]|to|à|a|bis)?$")

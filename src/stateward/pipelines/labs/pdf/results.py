@@ -15,6 +15,7 @@ from stateward.pipelines.labs.model import (
 from stateward.pipelines.labs.pdf.cells import (
     LETTERS,
     SIGN_APART,
+    WORD_FLAGS,
     Parts,
     drawn_limits,
     is_flag,
@@ -43,7 +44,10 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
     range_ = range_ or limits(*drawn)
     marks = row.texts.get("flag", "")
     has_own_unit = any(split_value(text).unit for text, _ in row.values)
-    is_letter = unit in LETTERS and _is_titre(row)  # a titre has no unit
+    # A titre has no unit, and words have none that is a letter of flags (A is ampere, too).
+    is_letter = (unit in LETTERS and _is_titre(row)) or (
+        unit in WORD_FLAGS and _has_only_words(row)
+    )
     if not marks and (is_letter or (has_own_unit and is_flag(unit))):
         unit, marks = "", unit
     comment = "\n".join(
@@ -138,6 +142,10 @@ def _split(text: str, range_: str) -> Parts:
 
 def _is_titre(row: Row) -> bool:
     return any(read_value(text).kind == "titre" for text, _ in row.values)
+
+
+def _has_only_words(row: Row) -> bool:
+    return all(read_value(text).kind in ("text", "ordinal") for text, _ in row.values)
 
 
 def _previous(text: str) -> str:

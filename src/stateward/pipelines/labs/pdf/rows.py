@@ -264,6 +264,9 @@ class _Table:
         is_elsewhere = row.texts.get(ELSEWHERE) and not row.values  # in another column of values
         if is_elsewhere or _repeats_headings(row):
             return
+        if _is_of_header(row):
+            self._let_go()
+            return
         self._is_antibiogram = self._is_antibiogram or fold(row.name) in ANTIBIOGRAMS
         if (_is_title(row) and not self._hangs(row)) or self._is_large(row):
             self._let_go()
@@ -591,6 +594,12 @@ class _Table:
 def _repeats_headings(row: Row) -> bool:
     """Whether the unit and the range of a row are their headings: numbers of samples, above the first result."""
     return all(column_of(row.texts.get(role, "")) == role for role in ("unit", "range"))
+
+
+def _is_of_header(row: Row) -> bool:
+    """Whether a row names the patient or the paper, and its cells hold more labels: `Patient: N Doe   Specimen:`."""
+    others = (*(text for text, _ in row.values), *row.texts.values())
+    return is_administrative(row.name) and any(each.rstrip().endswith(":") for each in others)
 
 
 def _span(layout: Layout, words: Sequence[PdfWord], at: int) -> tuple[float, float] | None:
