@@ -241,3 +241,15 @@ def test_the_parts_cover_the_text_exactly(pages: list[str]) -> None:
     )
 
     assert_covers(split_clauses(segments_of(document)).parts, document.text)
+
+
+def test_numbers_that_follow_each_other_within_a_paragraph_are_clauses_of_their_own() -> None:
+    text = (
+        "1. Booking\n1.1 It holds once paid, with 1.5 per cent. 1.2 Options lapse. 1.3 See 1.4 Below.\n"
+        "2. Price\n2.1 As in clause 2.2 The list says so."
+    )
+
+    assert numbers(text) == [
+        (1, "1."), (2, "1.1"), (2, "1.2"), (2, "1.3"), (1, "2."), (2, "2.1"),
+    ]  # fmt: skip
+    assert_covers(contract(text).parts, text)

@@ -123,6 +123,22 @@ def markers_at(text: str, start: int = 0) -> list[Marker]:
     return found
 
 
+def next_in_sentences(text: str, last: Marker) -> tuple[Marker, int] | None:
+    """The number that follows a decimal one within its paragraph, between two sentences, and where it stands.
+
+    A reference is not set so; only the very next number of the same list is looked for.
+    """
+    if last.style != "decimal" or len(last.value) < 2:
+        return None
+    value = (*last.value[:-1], last.value[-1] + 1)
+    label = ".".join(map(str, value))
+    shape = rf"[.;:!?\"”»)]\s+({re.escape(label)}\.?)\s+(?=[\"“„«(]?[^\W\d_a-zß-öø-ÿ])"
+    found = re.compile(shape).search(text, last.end)
+    if found is None:
+        return None
+    return Marker(found[1], last.style, value, found.end(1)), found.start(1)
+
+
 def _shapes(first: str) -> Sequence[tuple[str, re.Pattern[str], bool]]:
     """The shapes that may begin with a character."""
     return _BY_FIRST.get("1" if first.isdigit() else first if first in "(§" else "a", ())

@@ -15,6 +15,7 @@ from stateward.pipelines.clauses.markers import (
     Marker,
     Numbering,
     markers_at,
+    next_in_sentences,
     without_references,
 )
 from stateward.pipelines.clauses.segments import TEXT, Segment
@@ -25,6 +26,7 @@ HEADING_WORDS_MAX = 12
 INLINE_WORDS_MAX = 8  # of a heading that its sentence follows on the same line
 MARGIN_CHARS = 40  # before a number at the beginning of a line
 MARKERS_MAX = 4  # on one line: 2. (a) (i)
+RUN_ON_MAX = 60  # clauses in one paragraph
 NUMBERED_MIN = 3
 CELLS_MAX = 2  # tabs in a row of a table
 CELL_WORDS_MAX = 4  # of a heading in a cell, capitalised or not
@@ -135,7 +137,25 @@ class _Splitter:
         self._before = segment.text
 
     def _starts(self, segment: Segment) -> Iterator[tuple[Marker, int, list[Marker]]]:
-        """The clauses that begin on a line: the marker of each, where it stands, and the markers around it."""
+        """The clauses that begin on a line: the marker of each, where it stands, and the markers around it.
+
+        Cells of a table and paragraphs may hold several, one after the other: `2.1 A sentence. 2.2 The next one.`
+        """
+        last: Marker | None = None
+        for start in self._first_starts(segment):
+            last = start[0]
+            yield start
+        for _ in range(RUN_ON_MAX):
+            if last is None or (found := next_in_sentences(segment.text, last)) is None:
+                return
+            accepted = self._numbering.accept([found[0]])
+            if accepted is None:
+                return
+            last = found[0]
+            yield last, found[1], accepted[1]
+
+    def _first_starts(self, segment: Segment) -> Iterator[tuple[Marker, int, list[Marker]]]:
+        """Those at the beginning of a line, each right after the other or after its heading."""
         at = len(segment.text) - len(segment.text.lstrip())
         for _ in range(MARKERS_MAX):
             candidates = markers_at(segment.text, at)
