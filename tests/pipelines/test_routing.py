@@ -473,38 +473,3 @@ def test_bookings_typed_with_decimal_commas_are_no_research_data(app: App, tmp_p
     )
 
     assert not any(each.machine == "experiments" for each in app.plugins.candidates(path))
-
-
-TERMS: list[Block] = [
-    Heading("TERMS AND CONDITIONS OF SALE"),
-    Lines(
-        ["1. Orders", "1.1 An order is an offer.", "1.2 It is binding once confirmed in writing."]
-    ),
-    Lines(
-        ["2. Price", "2.1 Prices are those of the list.", "2.2 Invoices are due within 30 days."]
-    ),
-]
-RULES: list[Block] = [
-    Heading("Règlement intérieur"),
-    Lines(["ARTICLE 1", "Objet", "Ce texte s'applique aux occupants.", "Article 2", "Bruit"]),
-    Lines(["Le silence est demandé de 22 h à 7 h.", "Article 3", "Animaux", BRIEF]),
-]
-REPORT: list[Block] = [
-    Heading("Report on the harbour"),
-    Lines(["1. Survey", f"1.1 The quay. {LETTER}", "1.2 The crane.", "2. Plan"]),
-    Lines(["2.1 The lights.", "2.2 The gate, as Article 3 of the rules says."]),
-]
-
-
-@pytest.mark.parametrize(
-    ("blocks", "machine"), [(TERMS, "upload"), (RULES, "upload"), (REPORT, "documents")]
-)
-def test_a_pdf_of_numbered_terms_goes_to_the_clauses_and_a_numbered_report_to_the_texts(
-    app: App, tmp_path: Path, blocks: list[Block], machine: str
-) -> None:
-    path = tmp_path / "terms.pdf"
-    path.write_bytes(pdf(blocks))
-
-    assert route(app, path) == machine
-    if machine == "upload":
-        assert app.plugins.candidates(path)[0].source_type == "contract_clauses"

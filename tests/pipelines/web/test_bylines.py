@@ -95,7 +95,7 @@ def test_a_day_in_figures_of_a_review_is_not_that_of_the_page(day: str) -> None:
         ("<div>Words: Ann Lee</div><div>Photos: Bo Ek</div>", "Ann Lee"),
         ("<p>Photos: Bo Ek</p>", ""),
         ("<p>Text: Ann Lee</p><p>Text: Bo Ek</p>", ""),
-        ("<p>Text: Ann Lee is what the sign above the door says to everyone who enters.</p>", ""),
+        ("<p>Text: Ann Lee is what the sign above the gate says to everyone who enters.</p>", ""),
     ],
 )
 def test_a_name_that_signs_below_the_text_is_its_author(
