@@ -33,6 +33,11 @@ _BLANK = re.compile(r"_{4,}|\.{8,}|…{3,}")
 _LABEL = re.compile(r"\t| {3,}|\.{3,}|:\s+\S")
 _NOTE = re.compile(r"\[([^\[\]]{4,300})\]")
 _WORD = re.compile(r"[^\W\d_]+")
+# A German sentence that begins with its verb, up to a comma, is a condition: `Wird nicht gekündigt, verlängert sich …`.
+_CONDITION = re.compile(
+    r"\W*(?:wird|werden|kündigt|kündigen|endet|enden|läuft|unterbleibt|erfolgt|geht|kommt|zahlt|zahlen|ziehen|möchten|wollen|sollten?)\s[^.!?,;]{2,90},\s",
+    re.IGNORECASE,
+)
 _ROW = re.compile(r"\t| {3,}|\.{3,}")
 _SMALL = re.compile(r"(?<![\w@./&'’-])[a-zäöüß][a-zäöüß'’-]+(?![\w@/]|\.\w)")
 
@@ -58,6 +63,8 @@ class _Compiled(NamedTuple):
             case "mark" if not _is_mark(text) or _ROW.search(said.text.strip()):
                 return False
             case "blank" if not _BLANK.search(text):
+                return False
+            case "statement" if _CONDITION.match(text):
                 return False
         if not self.words.search(text) or (self.things and not self.things.search(text)):
             return False

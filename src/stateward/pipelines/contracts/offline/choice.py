@@ -18,8 +18,14 @@ from stateward.pipelines.contracts.offline.number_fields import (
     months_later,
 )
 from stateward.pipelines.contracts.offline.page_analysis import ContractReading
+from stateward.pipelines.contracts.offline.statements import statement
 from stateward.pipelines.contracts.offline.text_fields import NAME_BEHIND
-from stateward.pipelines.contracts.rules import DateSequenceRule, FieldRule, Vertical
+from stateward.pipelines.contracts.rules import (
+    DateSequenceRule,
+    FieldRule,
+    Vertical,
+    all_labels,
+)
 from stateward.pipelines.contracts.words import skeleton
 
 CONFIDENCE_MAX = 97
@@ -32,6 +38,17 @@ RECKONED_CAP, RECKONED_FROM, RECKONED_MIN = 84, 90, 0.85
 OWN_LABEL = 0.6
 RECKONED = "computed from"
 SETTLED = "as the printed term says"  # an end that lies as far from the start
+ANCHORED_MIN = 0.85  # of the score of a value whose own label stands beside it
+WEAK_ANCHORED_MIN = 0.8  # of a day beside `Beginn` or `Ende` alone
+ANCHORS = ("left ", "over ", "beneath ", "beside ")
+_NOTICE = re.compile(
+    r"künd|\bnotice|cancel|terminat|auflös|aufgelöst|lösbar|beend|\bleav", re.IGNORECASE
+)
+_GOES_ON = re.compile(  # what holds after the first term is no field
+    r"\b(?:dann|danach|anschließend|im\s+anschluss|nach\s+(?:dem\s+)?(?:ablauf|ende)|unbefristet\w*|unbestimmte|then|thereafter|"
+    r"after\s+(?:that|this|the)|afterwards|once|rolls|rolling)\b",
+    re.IGNORECASE,
+)
 _WHOLE = re.compile(r"\b(?:month|year)s?\b")
 NOISE_MIN = 0.006
 OTHER_PRICE_MIN, PRICE_SLACK = 0.7, 0.003  # of the chosen price: less is a part of it, or rounded
@@ -119,6 +136,7 @@ def _choice(
             if not _is_part(rule, best, groups, each[1])
             and not _is_in(parts, list(groups.values())[each[1]], reading)
             and not _is_stand_in(rule, best, list(groups.values())[each[1]])
+            and not _is_of_other_notice(rule, best, list(groups.values())[each[1]], reading)
         ),
     ]
     score = ranked[0][0]
@@ -135,7 +153,8 @@ def _choice(
     why = [best.why]
     second = ranked[1][0] if len(ranked) > 1 else 0.0
     # Names that need no label stand in titles, too: two kinds of insurance contradict each other sooner.
-    if second >= (NEAR if rule.words else CLOSE) * score:
+    is_known = rule.words and _is_known_name(rule, list(groups)[ranked[1][1]] if second else "")
+    if second >= (NEAR if is_known else CLOSE) * score:
         caps.append((CLOSE_CAP, ""))
         other = max(list(groups.values())[ranked[1][1]], key=lambda each: each.score)
         why.append(f"but {other.value} is nearly as likely")
@@ -206,6 +225,39 @@ def _is_narrower(rule: FieldRule, one: str, other: str) -> bool:
 def _is_stand_in(rule: FieldRule, best: FieldCandidate, group: list[FieldCandidate]) -> bool:
     """Whether a value only has labels that count where there is no other, and the best one has another."""
     return not best.is_weak and all(stands_in(rule, each.why) for each in group)
+
+
+def is_anchored(choice: "FieldChoice | FieldCandidate", rule: FieldRule) -> bool:
+    """Whether a value stands beside or under a label of the field itself, or is an end that start and term prove."""
+    best = choice.best if isinstance(choice, FieldChoice) else choice
+    if rule.kind == "date" and SETTLED in choice.why:
+        return True
+    is_own = not best.is_weak and best.score >= ANCHORED_MIN
+    is_own = is_own or (rule.kind == "date" and best.score >= WEAK_ANCHORED_MIN)
+    return is_own and choice.why.startswith(ANCHORS)
+
+
+def is_other_notice(reading: ContractReading, page: int, start: int, end: int) -> bool:
+    """Whether the statement of a period is about no notice, or about that of a contract which goes on after its end."""
+    analyzed = reading.pages[page]
+    said = " ".join(analyzed.text[first:last] for first, last in statement(analyzed, start, end))
+    return not _NOTICE.search(said) or _GOES_ON.search(said) is not None
+
+
+def _is_of_other_notice(
+    rule: FieldRule, best: FieldCandidate, group: list[FieldCandidate], reading: ContractReading
+) -> bool:
+    """Whether periods with weak labels alone are no rivals of one with a label of its own beside it."""
+    if rule.kind != "duration" or not is_anchored(best, rule):
+        return False
+    return all(
+        each.is_weak and is_other_notice(reading, each.page, each.start, each.end) for each in group
+    )
+
+
+def _is_known_name(rule: FieldRule, key: str) -> bool:
+    """Whether a name is one of those that need no label."""
+    return any(skeleton(word) in key for word in all_labels(rule.words))
 
 
 def _key(rule: FieldRule, each: FieldCandidate) -> str:

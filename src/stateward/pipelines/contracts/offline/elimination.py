@@ -15,8 +15,11 @@ from stateward.pipelines.contracts.candidates import ValueCandidate
 from stateward.pipelines.contracts.offline.arithmetic import is_net_of, is_own_amount, parts_of
 from stateward.pipelines.contracts.offline.choice import (
     RECKONED,
+    SETTLED,
     FieldChoice,
     amounts_of,
+    is_anchored,
+    is_other_notice,
     printed_number,
 )
 from stateward.pipelines.contracts.offline.grid import GridCell
@@ -26,6 +29,7 @@ from stateward.pipelines.contracts.offline.number_fields import (
     NEW_WORDS,
     OLD_WORDS,
     WITHDRAWAL,
+    FieldCandidate,
     LinkedValue,
     is_first_payment,
     is_special_case,
@@ -97,6 +101,43 @@ _SPAN = re.compile(  # a part of the time that costs nothing is another price
 _OF_END = re.compile(r"ende\b|\bbeend\w*|\bend(?:s|ed|ing)?\b|\bexpir\w*|\bablauf\b", re.IGNORECASE)
 _MADE = re.compile(r"\s*(?:ab)?geschlossen\b|\s*unter(?:zeichnet|schrieben)\b", re.IGNORECASE)
 _NET = re.compile(r"\b(?:netto|net)\b", re.IGNORECASE)
+# A word by which a statement without a label of a field may change it all the same: any field, a date, an amount.
+_CHANGE = (
+    r"neue?[nmrs]?|statt\w*|anstelle|sondern|\w*änder\w*|geändert\w*|verscho\w*|verleg\w*|korr\w*|berichtig\w*|storn\w*|gekündigt\w*|"
+    r"ersetz\w*|abweich\w*|erst|nun\w*|jetzt|inzwischen|künftig\w*|zukünftig\w*|nur|nicht|kein\w*|falsch\w*|richtig\w*|gilt|gelten|"
+    r"new|instead|rather|chang\w*|amend\w*|mov(?:ed|es?|ing)|postpon\w*|delay\w*|correct\w*|cancel\w*|replac\w*|differ\w*|only|not|no|"
+    r"now|wrong|right|actual\w*|applies|apply"
+)
+_CHANGES = {
+    "date": re.compile(
+        rf"\b(?:{_CHANGE}|ab|bis|seit|von|end\w*|\w*ende|\w*beginn\w*|begin\w*|\w*start\w*|los|wirk\w*|liefer\w*|\w*lieferung|\w*schutz|"
+        r"aktiv\w*|frei\w*|from|until|till|since|to|through|commenc\w*|effect\w*|expir\w*|suppl\w*|cover\w*|live|run\w*|läuft|laufen)\b",
+        re.IGNORECASE,
+    ),
+    "money": re.compile(
+        rf"\b(?:{_CHANGE}|ab|nach|danach|dann|vor|bis\s+(?:zum|ende)|erhöh\w*|steig\w*|sink\w*|senk\w*|reduz\w*|zusätzlich\w*|zuzüglich|zzgl|plus|"
+        r"mehr|weniger|monat\w*|\w*rate|abschl\w*|beitr\w*|präm\w*|from|after\w*|then|before|increas\w*|ris(?:e|es|ing)|reduc\w*|extra|"
+        r"additional\w*|more|less|month\w*|instal\w*|premium\w*|doubl\w*|verdoppel\w*|verdreifach\w*|selbst\w*|trägt|tragen)\b",
+        re.IGNORECASE,
+    ),
+}
+_LATER = re.compile(
+    r"danach|anschließend|später|dann|thereafter|afterwards?|\bthen\b|after that", re.IGNORECASE
+)
+_OTHER_END = re.compile(
+    rf"\b(?:{_CHANGE}|verlänger\w*|vorzeitig\w*|früher\w*|spät\w*|extend\w*|renew\w*|early|earlier|later)\b",
+    re.IGNORECASE,
+)
+# A day on which something is paid is none of the contract, unless its sentence is about that, too.
+_PAID = re.compile(
+    r"\b(?:dauerauftrag\w*|abbuch\w*|abgebucht|einzieh\w*|eingezogen|einzug\w*|\w*lastschrift\w*|überweis\w*|zahl(?:en|ung|ungen)\b|abschlagszahlung\w*|"
+    r"direct\s+debits?|payments?|collect\w*|standing\s+order|instal?ments?)|\b(?:we(?:'|’)ll|we\s+will|wir)\s+(?:take|buchen|ziehen)\b",
+    re.IGNORECASE,
+)
+_OF_SUPPLY = re.compile(
+    r"liefer|vertrag(?!skonto)|versicher|schutz|tarif|anschluss|suppl|contract|cover|polic|agreement|service|plan\b|switch|wechsel",
+    re.IGNORECASE,
+)
 _NOTICE = re.compile(r"kündig|\bnotice\b|terminat", re.IGNORECASE)
 _START = re.compile(r"(?:beginn|start|start\s+date)\Z", re.IGNORECASE)
 _DEDUCTED = re.compile(
@@ -120,7 +161,7 @@ _REMARKS = re.compile(
     r"(?:USt|MwSt|Umsatzsteuer|Mehrwertsteuer|Versicherungs?steuer|VersSt|Steuern?(?:\s+und\s+Abgaben)?|VAT|GST|IPT|tax(?:es)?|lev(?:y|ies))\b\.?"
     r"(?:\s+at\s+\d{1,2}(?:\.\d{1,2})?\s?%)?"
     r"|\b(?:inkl|incl|einschl)\b\.?\s+\d{1,2}(?:[.,]\d{1,2})?\s?%(?=\s*$)"
-    r"|\b(?:VAT|GST|IPT|MwSt|USt|tax(?:es)?)\.?\s+(?:and\s+(?:fees|levies|surcharges)\s+)?(?:included|inkl\w*|inbegriffen)"
+    r"|\b(?:VAT|GST|IPT|MwSt|USt|Umsatzsteuer|Mehrwertsteuer|Versicherungs?steuer|tax(?:es)?)\.?\s+(?:and\s+(?:fees|levies|surcharges)\s+)?(?:included|inkl\w*|inbegriffen|eingerechnet|enthalten)"
     r"|,?\s*(?:at\s+)?12:01\s?a\.?m\.?(?:,?\s+(?:local\s+)?(?:standard\s+)?time)?"
     r"|\bauf\s+(?:der\s+)?(?:Grundlage|Basis)\s+(?:eines|Ihres|des)\s+(?:\w+\s+)?\w*verbrauchs\s+von\s+[\d.]+\s*kWh(?:\s+(?:im|pro)\s+Jahr)?"
     r"|\b(?:erstmals|first\s+payment)\s+(?:fällig\s+|due\s+)?(?:am|zum|on)\s+(?=\d)"
@@ -131,6 +172,8 @@ _REMARKS = re.compile(
     r"(?:Lastschrift(?:verfahren|mandat|einzug)?|Bankeinzug|Direct\s+Debit|electronic\s+funds\s+transfer)\b"
     r"|(?:\b(?:up\s+to|bis\s+zu|max(?:imal|\.)?)\s+)?\b\d[\d.,/]*\s*[KMG]bit/s"
     r"|\(?§{1,2}\s?\d{1,4}[a-z]?(?:\s(?:Abs\.|Satz|Nr\.)\s?\d{1,2}){0,3}\s(?-i:[A-Z]\w{1,15}(?:VV|G|V)|BGB)\b\)?"
+    r"|[,;(]?\s*\b(?:mit\s+)?(?:jährliche\w*|stillschweigende\w*|automatische\w*)\s+(?:\w+\s+)?verlängerung\b"
+    r"(?:\s+um\s+(?:jeweils\s+)?ein(?:\s+weiteres)?\s+jahr)?"
     r"|\b(?:sofern|wenn|falls)\s+(?:er|sie|der\s+Vertrag)\s+nicht(?=\b[^.;]{0,100}\bgekündigt\s+wird\b)"
     r"|\b(?:Flat(?:rate)?\s+)?in\s+alle\s+deutschen\s+(?:\w+-\s+und\s+)?\w{0,12}netze\b"
     r"|\b(?:Abbuchung\s+)?(?:zum|am)\s+(?:\d{1,2}\.\s+(?:Werktag|Bankarbeitstag)|Monatsersten|Monatsende)\b"
@@ -178,7 +221,8 @@ def doubts(
         if rule is None or rule.kind not in NUMBER_KINDS:
             continue
         best = choice.best
-        unread = reader.unread(best.page, best.start, best.end)
+        is_proved = SETTLED in choice.why and not _tells_other_end(reader, best)
+        unread = [] if is_proved else reader.unread(best.page, best.start, best.end)
         unread = unread or reader.unsettled(vertical, name, choices)
         rival = "" if unread else _rival(rule, values, choices, reader)
         if unread:
@@ -190,6 +234,15 @@ def doubts(
         elif rule.kind == "money" and (heading := reader.heading_of_bonus(best.page, best.start)):
             found[name] = Doubt(RIVAL_CAP, f"it stands under {heading!r}")
     return found
+
+
+def _tells_other_end(reader: "_Reader", best: FieldCandidate) -> bool:
+    """Whether the statement of an end has a word by which another day may be meant."""
+    page = reader.reading.pages[best.page]
+    return any(
+        _OTHER_END.search(page.text, first, last)
+        for first, last in statement(page, best.start, best.end)
+    )
 
 
 def _reason(words: list[str]) -> str:
@@ -254,14 +307,22 @@ def _is_explained(
     ):  # any text has periods: only one that is about the same thing is a rival
         return (
             not reader.is_about(each, rule.name)
+            or (
+                is_anchored(choices[rule.name], rule)
+                and is_other_notice(reader.reading, each.page, candidate.start, candidate.end)
+            )
             or _is_of_another(best, rule, ADJACENT_MIN)
             or reader.is_special_case(each)
             or (reader.says(each, WITHDRAWAL) and not reader.says(each, _NOTICE))
         )
-    if rule.kind == "money" and reader.is_taxed(each, choices[rule.name]):
+    if rule.kind == "money" and (
+        reader.is_taxed(each, choices[rule.name]) or reader.is_later(each, rule)
+    ):
         return False
     if rule.kind == "date" and reader.is_left_to(each, choices[rule.name]):
-        return reader.is_of_payment(each) or reader.is_of_conclusion(each)
+        return (
+            reader.is_of_payment(each) or reader.is_of_conclusion(each) or reader.is_only_paid(each)
+        )
     if rule.kind == "date" and (
         _is_of_another(best, rule, ADJACENT_MIN)
         or reader.is_letter_date(each)
@@ -275,6 +336,8 @@ def _is_explained(
         return True
     if rule.per == "month" and candidate.per != "once" and reader.is_each_time(each):
         return False
+    if is_anchored(choices[rule.name], rule) and not reader.is_claimed(each, rule, choices):
+        return True
     if rule.kind == "money" and (
         _is_reckoned(candidate, choices)
         or reader.is_part(each, rule.name)
@@ -283,7 +346,7 @@ def _is_explained(
         or (
             rule.per == "month"
             and _is_year_of(candidate, choices[rule.name])
-            and reader.says(each, _YEAR)
+            and (reader.says(each, _YEAR) or is_anchored(choices[rule.name], rule))
         )
         or reader.says(each, _ONCE)
         or (candidate.per != "month" and reader.is_arrears(each))
@@ -462,6 +525,41 @@ class _Reader:
         is_alone = sum(first <= at < last for at in values for first, last in places) == 1
         return is_alone and (best.page, best.start) != (each.page, each.candidate.start)
 
+    def is_claimed(
+        self, each: LinkedValue, rule: FieldRule, choices: Mapping[str, FieldChoice]
+    ) -> bool:
+        """Whether the statement of a value may be about a field whose own label stands beside another value.
+
+        It has a label of the field or a word that may change it, stands in the row of the chosen value, or right
+        under it without a label.
+        """
+        best, page = choices[rule.name].best, self.reading.pages[each.page]
+        change = _CHANGES.get(rule.kind)
+        if change is None or self._is_beside(each, best):
+            return True
+        if rule.kind == "money" and rule.per == "month" and each.candidate.per == "month":
+            return True
+        for mention in self._labels(each):
+            label = page.text[mention.start : mention.end]
+            is_own = any(one.what == rule.name for one in mention.meanings)
+            if is_own and not stands_in(rule, label):
+                return not (rule.kind == "date" and self.is_only_paid(each))
+        return self.says(each, change) and not (rule.kind == "date" and self.is_only_paid(each))
+
+    def is_only_paid(self, each: LinkedValue) -> bool:
+        """Whether the statement of a date is about a payment, and about nothing else of the contract."""
+        return self.says(each, _PAID) and not self.says(each, _OF_SUPPLY)
+
+    def _is_beside(self, each: LinkedValue, best: FieldCandidate) -> bool:
+        """Whether a value stands in the row of the chosen one, or under it without a label of its own."""
+        page = self.reading.pages[each.page]
+        cell = page.cell(each.candidate.start)
+        chosen = page.cell(best.start) if best.page == each.page else None
+        if cell is None or chosen is None:
+            return False
+        is_under = abs(cell.row - chosen.row) == 1 and cell.overlaps(chosen) and not each.links
+        return cell.row == chosen.row or is_under
+
     def is_taxed(self, each: LinkedValue, choice: FieldChoice) -> bool:
         """Whether an amount is the chosen one of its row with a tax: then that one is paid."""
         page, best = self.reading.pages[each.page], choice.best
@@ -469,6 +567,19 @@ class _Reader:
         chosen = page.cell(best.start) if best.page == each.page else None
         is_in_row = cell is not None and chosen is not None and cell.row == chosen.row
         return is_in_row and is_net_of(best.number, each.candidate.number)
+
+    def is_later(self, each: LinkedValue, rule: FieldRule) -> bool:
+        """Whether a field is another one later: `Der Abschlag beträgt danach 120,00 EUR`."""
+        best = each.links[0] if each.links else None
+        if best is None or not best.mention.is_decoy:
+            return False
+        text = self.reading.pages[each.page].text
+        is_own = any(
+            one.what == rule.name and not stands_in(rule, text[label.start : label.end])
+            for label in self._labels(each)
+            for one in label.meanings
+        )
+        return is_own and _LATER.search(text, best.mention.start, best.mention.end) is not None
 
     def is_part(self, each: LinkedValue, name: str) -> bool:
         """Whether an amount is a part of a chosen sum: net, or in a row without a label of that field itself."""

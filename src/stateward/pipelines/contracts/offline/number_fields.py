@@ -114,6 +114,9 @@ _NOTICE_BEHIND = re.compile(
     r"['’]?[ ]+(?:(?:prior|written|advance)[ ]+){0,2}(?:notice|frist|kündigungsfrist)\b",
     re.IGNORECASE,
 )
+_PLACE_NAME = re.compile(  # `The Old Forge` is a house
+    r"\b(?:The\s+)?Old\s+(?!(?:Price|Tariff|Rate|Contract|Supplier|Plan|Premium|Policy|Provider|Agreement)\b)[A-Z]\w+"
+)
 _EDGE = re.compile(r"[\n\t|;(]|[:.,]\s")
 _CENT = re.compile(r"\b(?:ct|cents?|pence|p)\b\s*(?:/|je|pro|per|$|\)|\])", re.IGNORECASE)
 _CURRENCY = re.compile(r"€|\bEUR\b|\bEuro\b|£|\bGBP\b", re.IGNORECASE)
@@ -583,6 +586,7 @@ def _around(page: AnalyzedPage, candidate: ValueCandidate, mine: LabelLink | Non
     lead = _EDGE.split(text[max(0, begin - OLD_AROUND_CHARS) : begin])[-1]
     tail = re.split(r"[\n\t;:.|,]", text[candidate.end : candidate.end + 25])[0]
     words = f"{lead} {words} {tail if '(' in tail else ''} {_column_head(page, candidate)}"
+    words = _PLACE_NAME.sub(" ", words)
     if OLD_WORDS.search(words) and not NEW_WORDS.search(words):
         factor *= OLD
     if candidate.kind == "duration" and is_special_case(text, candidate.start, candidate.end):

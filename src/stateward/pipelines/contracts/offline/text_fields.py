@@ -61,6 +61,7 @@ _WHOLE = re.compile(r"versicherung|insurance|privat-?haftpflicht", re.IGNORECASE
 _COVER = re.compile(
     r"versicherung|insurance|schutz|cover|police|policy|haftpflicht|kasko", re.IGNORECASE
 )
+BULLETS = ("•", "●", "▪", "■", "✓", "→")
 _STOP_WORDS = frozenset(
     "dear sehr guten hallo herr frau liebe lieber hello sie wir ihr die der das und oder vertrag contract your "
     "you the agreement kunde customer siehe see nummer number we us our wir uns".split()
@@ -195,6 +196,8 @@ def _candidate(
     score, why = judged
     if not _is_name(name, page) or _is_figure(page, start, start + len(text)):
         return
+    if name.startswith(BULLETS) or sum(map(str.isdigit, name)) > sum(map(str.isalpha, name)):
+        return  # an item of a list, or a number
     own = _own_words(rule)
     if rule.words and ":" in name and own.find(tokens(name.partition(":")[0])):
         name = tidy(name.partition(":")[0])  # `Hausrat: Feuer, Wasser` lists what is insured
