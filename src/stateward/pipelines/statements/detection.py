@@ -120,6 +120,16 @@ _PDF_SIDES = tuple(
         ("withdraw", "deposit"), ("debit", "credit"),
     )
 )  # fmt: skip
+# A line of prose: words in small letters, which a row has few of. What is longer is a page without its lines.
+PROSE_WORDS_MIN, PROSE_CHARS_MAX = 4, 250
+DAY_CHARS = 12  # in which a row names its day
+PROSE_SHARE = 0.5  # of a text that is prose: the rest are headings, names and places
+_PROSE_WORD = re.compile(r"[^\W\d_]{2,}")
+_PROSE_END = re.compile(r"[.;:!?][\"')\]]?$")
+# What a row has and a sentence has not: columns, a day before all else, one amount beside the other.
+_PDF_ROW = re.compile(
+    r"\S {2,}\S|^\W*\d{1,4}[./-](?:0?[1-9]|[12]\d|3[01])(?!\d)|\d[.,]\d\d[^\w\n]{1,4}(?:[A-Z]{3} ?)?\d"
+)
 PDF_DAYS_MIN = 3
 _PDF_DAY = re.compile(
     r"(?m)^\s*(?:\d{1,4}\s?[./\-年년]\s?\d{1,2}(?:\s?[./\-月월]\s?\d{1,4}|(?=[/\s]|$))|\d{1,2}[ -][^\W\d_]{3,4}\b)"
@@ -199,16 +209,68 @@ def _is_other(shown: Peek) -> bool:
     A statement that is taken for something else is lost in silence; anything else that is taken for a statement is
     refused by its reader. So what cannot be read here, or calls itself a statement, is left to that reader.
     """
-    if any(map(_is_titled, shown.texts)) or any(map(_has_dated_figures, shown.texts)):
+    if any(map(_has_dated_figures, shown.texts)):
+        return False
+    if _is_told_in_prose(shown):
+        return True
+    if any(map(_is_titled, shown.texts)):
         return False
     if any(map(_is_payslip, shown.texts)):
         return True
     if any(len(amounts_of(text)) >= PDF_AMOUNTS_MIN for text in shown.texts):
         return any(map(_is_bill, shown.texts))
-    is_prose = any(
-        len(_PDF_WORD.findall(text)) >= PDF_WORDS_MIN and _is_legible(text) for text in shown.texts
+    return any(map(_is_worded, shown.texts)) or (
+        shown.is_whole and max(map(len, shown.texts)) < PDF_LETTERS_MIN
     )
-    return is_prose or (shown.is_whole and max(map(len, shown.texts)) < PDF_LETTERS_MIN)
+
+
+def _is_worded(text: str) -> bool:
+    return len(_PDF_WORD.findall(text)) >= PDF_WORDS_MIN and _is_legible(text)
+
+
+def _is_told_in_prose(shown: Peek) -> bool:
+    """Whether all is seen, most of it is prose, and no amounts, days or title of a statement stand outside of that.
+
+    Minutes name what was paid, a balance and the bank statement that was shown, and have no table.
+    """
+    if not shown.is_whole:
+        return False
+    is_prose = False
+    for text in shown.texts:
+        rest = _without_prose(text)
+        rows = max(len(amounts_of(rest)), len(_PDF_GROUPED.findall(rest)))
+        if rows >= PDF_AMOUNTS_MIN or len(_PDF_DAY.findall(rest)) >= PDF_DAYS_MIN:
+            return False
+        if _is_titled(rest):
+            return False
+        is_prose = is_prose or (len(rest) <= (1 - PROSE_SHARE) * len(text) and _is_worded(text))
+    return is_prose
+
+
+def _without_prose(text: str) -> str:
+    """The lines that are no part of sentences. One that neither ends as they do nor goes on below is a heading."""
+    lines = [line.strip() for line in text.splitlines()]
+    rest: list[str] = []
+    is_open = False  # the line before is one of a sentence that goes on
+    for line, below in zip_longest(lines, lines[1:], fillvalue=""):
+        is_end = _PROSE_END.search(line) is not None
+        is_told = _is_prose_line(line) and (
+            is_end or is_open or below[:1].islower() or _is_prose_line(below)
+        )
+        # The last line of a paragraph may be short.
+        is_told = is_told or (is_open and is_end and line[:1].islower())
+        if not is_told:
+            rest.append(line)
+        is_open = is_told and not is_end
+    return "\n".join(rest)
+
+
+def _is_prose_line(line: str) -> bool:
+    if len(line) > PROSE_CHARS_MAX or _PDF_ROW.search(line) or _PDF_SIGNED.search(line):
+        return False
+    if any(fold(a or b) in MONTHS for a, b in _PDF_WORDED_DAY.findall(line[:DAY_CHARS])):
+        return False
+    return sum(map(str.islower, _PROSE_WORD.findall(line))) >= PROSE_WORDS_MIN
 
 
 def _is_titled(text: str) -> bool:
