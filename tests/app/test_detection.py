@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.app import App
-from stateward.core.errors import MissingLabels
+from stateward.core.errors import MissingLabels, StageFailure
 from stateward.core.machine import Machine
 from stateward.definition.declare import declare
 from stateward.definition.plugin import AUTO, Content, Detected, Plugin, SourceType
@@ -136,6 +136,25 @@ def test_the_pipelines_that_ship_find_their_own(
         own, _ = app.submissions.destination(path, name="document", labels={})
 
     assert own == expected
+
+
+def test_json_that_nothing_reads_is_told_what_was_looked_for(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "document"
+    path.write_bytes(b'{"buoy": 3, "depths": [1, 2]}')
+    with app:
+        with pytest.raises(StageFailure) as refused:
+            app.plugins.detect("upload", path, name="buoys.json")
+        with pytest.raises(StageFailure) as unnamed:
+            app.plugins.detect("upload", path, name="buoys")
+        given = app.plugins.detect("upload", path, source_type="catalog", name="buoys.json")
+
+    assert (
+        "looked for catalog (Product catalogue), lab_report (Lab report)" in refused.value.message
+    )
+    assert refused.value.message.endswith("(--source-type)")
+    assert "looked for" not in unnamed.value.message
+    assert not any("statement" in each.value.message for each in (refused, unnamed))
+    assert given is None  # and its reader says what is wrong with it
 
 
 def test_a_plug_in_is_told_whether_others_are_asked_as_well(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from stateward import telemetry
-from stateward.core.errors import InvalidRequest, StageFailure, UnknownName
+from stateward.core.errors import FatalFailure, InvalidRequest, StageFailure, UnknownName
 from stateward.core.machine import SOURCE_TYPE, Machine
 from stateward.core.model import Fields, Micros, Record
 from stateward.definition import discovery
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 # Below this, a pipeline only says that it could read the document: any text may be a paper. A person may choose it.
 EVIDENCE_MAX = 12
+# The code with which a plug-in says that it does not know what content is; others say what is wrong with it.
+UNKNOWN_FORMAT = "UNKNOWN_FORMAT"
 CONFIDENCE_MIN = 20
 
 
@@ -309,8 +311,20 @@ class Plugins:
             else:
                 found += [] if answer is None else [answer]
         if failures and not found:
+            if content.is_compared and failures[0].code == UNKNOWN_FORMAT:
+                raise self._unknown(machine, failures[0], name) from failures[0]
             raise failures[0]
         return max(found, key=lambda each: each.confidence, default=None)
+
+    def _unknown(self, machine: str, failure: StageFailure, name: str) -> StageFailure:
+        """The failure with the source types that may have files of such a name: the sender may know which it is."""
+        suffix = Path(name).suffix.lower()
+        likely = [each for each in self.source_types(machine).values() if suffix in each.suffixes]
+        if not likely:
+            return failure
+        looked = ", ".join(f"{each.name} ({each.title or each.name})" for each in likely)
+        message = f"{failure.message}; looked for {looked}: name the one that it is (--source-type)"
+        return FatalFailure(message, code=failure.code)
 
     def _detectors(self, machine: str, source_type: str) -> Iterable[Plugin]:
         """The plug-ins that say what a document of this source type is, each once."""

@@ -103,7 +103,9 @@ def _text_format(source: Source) -> str:
     if _MT940.search(text) or _MT940_BLOCK.match(start):
         return "mt940"
     if start.startswith(("{", "[")):
-        raise _unknown("the file is JSON, not a statement")
+        raise _unknown(
+            "the file is JSON of no kind that is recognised here; name its kind (--source-type), or export it as CSV"
+        )
     return "csv"
 
 
