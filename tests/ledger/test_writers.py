@@ -129,7 +129,7 @@ class Real(float):
     """What is a number in Python, and none that JSON could be made of."""
 
 
-@pytest.mark.parametrize("value", [1.7e308, -1e11, float("nan"), True, Real(1.5)], ids=repr)
+@pytest.mark.parametrize("value", [1.7e308, -1e11, -0.5, float("nan"), True, Real(1.5)], ids=repr)
 def test_what_would_spoil_the_totals_is_no_duration(tmp_path: Path, value: float) -> None:
     with a_ledger(tmp_path / "l") as ledger, pytest.raises(InvalidRequest, match="duration"):
         ledger.record("doc:1", PENDING, duration_seconds=value)

@@ -382,10 +382,10 @@ def _check_unicode(text: str, what: str) -> None:
 
 
 def check_duration(value: object) -> None:
-    """Refuse what is no number of seconds, and what would make a sum of such numbers infinite."""
-    if type(value) not in (int, float) or not -DURATION_S_MAX <= value <= DURATION_S_MAX:  # type: ignore[operator]
+    """Refuse what is no number of seconds that passed, and what would make a sum of such numbers infinite."""
+    if type(value) not in (int, float) or not 0 <= value <= DURATION_S_MAX:  # type: ignore[operator]
         raise InvalidRequest(
-            f"duration_seconds is a number up to {DURATION_S_MAX}, not {value!r:.60}"
+            f"duration_seconds is a number from 0 to {DURATION_S_MAX}, not {value!r:.60}"
         )
 
 
