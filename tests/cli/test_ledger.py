@@ -415,15 +415,21 @@ def test_an_old_ledger_is_migrated_and_brought_back(shell: Shell, tmp_path: Path
     assert Path(back["aside"]).is_dir()
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("not a ledger\n", "not one of its lines can be read"), ("", "it is empty")],
+    ids=["notes", "empty"],
+)
 def test_a_dry_run_of_a_file_that_is_no_ledger_ends_with_problems(
-    shell: Shell, tmp_path: Path
+    shell: Shell, tmp_path: Path, text: str, sentence: str
 ) -> None:
-    (tmp_path / "notes.txt").write_text("not a ledger\n")
+    (tmp_path / "notes.txt").write_text(text)
 
     done = shell("ledger", "migrate", str(tmp_path / "notes.txt"))
 
     assert done.exit_code == Exit.FOUND_PROBLEMS
-    assert "not one of its lines can be read" in done.stderr
+    assert sentence in done.stderr
+    assert "add --yes" not in done.stderr
 
 
 def test_history_and_ledger_are_compared(demo: Shell, tmp_path: Path) -> None:

@@ -113,12 +113,15 @@ def test_a_file_without_one_usable_line_is_refused(tmp_path: Path) -> None:
     assert not moved(path, output=tmp_path / "new", dry_run=True).is_usable
 
 
-def test_an_empty_file_is_migrated_once(tmp_path: Path) -> None:
-    path = an_old_ledger(tmp_path, [""])
+@pytest.mark.parametrize("lines", [[], ["", "  "]], ids=["no byte", "blank lines"])
+def test_an_empty_file_becomes_no_ledger(tmp_path: Path, lines: list[str]) -> None:
+    path = an_old_ledger(tmp_path, lines)
 
-    first, again = (moved(path, output=tmp_path / "new") for _ in range(2))
+    with pytest.raises(LedgerError, match="nothing to migrate"):
+        moved(path, output=tmp_path / "new")
 
-    assert (first.documents, first.is_done_already, again.is_done_already) == (0, False, True)
+    assert [each.name for each in tmp_path.iterdir()] == ["ledger.jsonl"]
+    assert not moved(path, output=tmp_path / "new", dry_run=True).is_usable
 
 
 @pytest.mark.parametrize(

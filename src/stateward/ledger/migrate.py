@@ -294,6 +294,11 @@ class _Migration:
             shutil.rmtree(self._folder)
             if not had_backup:
                 self._disk.unlink(backup)
+            if not report.broken:
+                raise LedgerError(
+                    f"{self._old.path} has no line with anything in it, so there is nothing to migrate; nothing was "
+                    "written"
+                )
             first = report.broken_places[0]
             raise LedgerError(
                 f"not one of the {report.lines} lines of {self._old.path} can be read; nothing was written. "

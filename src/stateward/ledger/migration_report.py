@@ -75,8 +75,8 @@ class MigrationReport(msgspec.Struct, kw_only=True):
 
     @property
     def is_usable(self) -> bool:
-        """Whether the file is an old ledger at all: a line of it can be read, or it has none."""
-        return self.records > 0 or not self.broken
+        """Whether the file is an old ledger at all: a line of it can be read."""
+        return self.records > 0
 
 
 class MigrationCounts:

@@ -110,10 +110,7 @@ def migrate(
         text, data = write_report(done, report)
         context.say(f"the report is in {text} and {data}")
     _tell(context, done, is_long=report is None)
-    if not done.is_usable:
-        context.say("not one of its lines can be read: this is no ledger that can be migrated")
-        return Exit.FOUND_PROBLEMS
-    return Exit.OK
+    return Exit.OK if done.is_usable else Exit.FOUND_PROBLEMS
 
 
 def _mapping(path: Path | None) -> "LegacyMapping | None":
@@ -146,7 +143,10 @@ def _tell(context: CliContext, done: "MigrationReport", *, is_long: bool) -> Non
         return
     if is_long:
         write_text(report_text(done, places_max=PLACES_SHOWN))
-    if done.is_done_already:
+    if not done.is_usable:
+        sentence = "not one of its lines can be read" if done.broken else "it is empty"
+        context.say(f"{sentence}: this is no ledger that can be migrated")
+    elif done.is_done_already:
         context.say(f"{done.target} was made of this file already; nothing was changed")
     elif done.is_dry_run:
         context.say(
