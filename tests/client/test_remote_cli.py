@@ -192,6 +192,28 @@ def test_webhooks_are_managed_over_http(api: ApiClient) -> None:
     assert far(api, "webhook", "rotate", webhook_id).exit_code == Exit.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("command", "roles"),
+    [
+        ("show", "operator or admin"), ("ping", "operator or admin"),
+        ("enable", "admin"), ("disable", "admin"), ("rotate", "admin"), ("remove", "admin"),
+    ],
+)  # fmt: skip
+def test_who_may_not_do_something_with_a_webhook_learns_which_role_may(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch, command: str, roles: str
+) -> None:
+    made = api.app.notifications.add(
+        "https://hooks.example/in", events=("upload.*",), actor="person:anna"
+    )
+    _, text = api.app.admin.new_key("rosa", role="reviewer")
+    monkeypatch.setenv("STATEWARD_KEY", text)
+
+    done = far(api, "webhook", command, made.id[:8])
+
+    assert done.exit_code == Exit.REFUSED
+    assert f"it needs the role {roles}\n" in done.stderr
+
+
 def test_keys_are_managed_over_http(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     first = far(api, "key", "create", "anna", "--role", "viewer")
     _, text = api.app.admin.new_key("root", role="admin")

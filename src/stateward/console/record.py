@@ -71,6 +71,7 @@ from stateward.server.problems import Refusal
 from stateward.server.views import record_view
 from stateward.storage.audit import DOCUMENT_READ, EXPORTED, AuditEntry
 from stateward.storage.idempotency import Answer
+from stateward.storage.keys import roles_with
 
 TIMELINE_ROWS = 40
 ATTEMPTS_SHOWN = 40
@@ -227,7 +228,7 @@ def _advice(why: Explanation, record: Record, *, can_correct: bool, may_act: boo
     if why.code not in RETRIED_HERE:
         return why.advice
     if not may_act:
-        return "A key with the role operator or admin can retry it."
+        return f"A key with the role {roles_with('act')} can retry it."
     if record.error_code == ENCRYPTED and can_correct:
         return "Enter its password under Retry with other options."
     return RETRIED_HERE[why.code]

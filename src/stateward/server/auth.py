@@ -38,8 +38,7 @@ from stateward.server.turns import Turns
 from stateward.settings.server import ApiSettings
 from stateward.storage.audit import KEY_REFUSED, AuditEntry
 from stateward.storage.idempotency import Answer, IdempotentRequest
-from stateward.storage.keys import RIGHTS as ROLE_RIGHTS
-from stateward.storage.keys import ROLES, ApiKey, Right
+from stateward.storage.keys import ApiKey, Right, roles_with
 from stateward.storage.review_links import LINK_PREFIX
 
 Asked = Request[Any, Any, State]
@@ -217,10 +216,10 @@ def _check_rate(service: Service, caller: Caller) -> None:
 
 def _check_right(caller: Caller, right: Right) -> None:
     if caller.key is not None and not caller.key.may(right):
-        able = " or ".join(role for role in ROLES if right in ROLE_RIGHTS[role])
         raise Refusal(
             "forbidden",
-            f"a key with the role {caller.key.role} may not do that ({right}); it needs the role {able}",
+            f"a key with the role {caller.key.role} may not do that ({right}); it needs the role "
+            f"{roles_with(right)}",
         )
 
 

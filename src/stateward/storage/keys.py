@@ -103,6 +103,11 @@ def check_role(role: str) -> Role:
     raise UnknownName("role", role, ROLES)
 
 
+def roles_with(right: Right) -> str:
+    """The roles that have a right, as a sentence names them."""
+    return " or ".join(role for role in ROLES if right in RIGHTS[role])
+
+
 class Keys:
     """The keys, in one database."""
 
