@@ -163,6 +163,11 @@ def test_a_store_on_a_full_disk_is_verified_by_reading_alone(
     assert "the disk is full; it is only read" in done.stderr
     assert "3 records and 13 transitions are sound" in done.stderr
     assert demo("list").exit_code == Exit.DISK_FULL
+    advice = demo("doctor")
+    assert advice.exit_code == Exit.FOUND_PROBLEMS
+    assert "NOT WELL  database: the disk is full; the store is only read" in advice.stdout
+    assert "well      dead letters: everything could be read" in advice.stdout
+    assert advice.stdout.count("database:") == 1
 
 
 def test_documents_that_changed_or_are_gone_are_found(demo: Shell) -> None:

@@ -20,7 +20,7 @@ from stateward.cli.output import plural, write, write_table
 if TYPE_CHECKING:
     from stateward.app import App
     from stateward.proofs.history_checkpoint import HistoryCheckpoint
-    from stateward.schemas import Verification
+    from stateward.schemas import Diagnosis, Verification
 
 
 @click.command(
@@ -481,10 +481,10 @@ def doctor(context: CliContext) -> Exit:
     """Look for what is wrong with this installation.
 
     Says what to do about it. Looks at the database and whether it is durable, the free disk space, the
-    clock, workers, overdue records, pauses, and the walls around runners.
+    clock, workers, overdue records, pauses, and the walls around runners. A store that cannot be written to, on a full
+    disk for instance, is only read, and that is the first finding.
     """
-    with context.app() as app:
-        found = app.doctor()
+    found = _diagnose(context)
     if context.json:
         context.emit(found)
     else:
@@ -497,3 +497,31 @@ def doctor(context: CliContext) -> Exit:
                 write(f"{'':<8}  what to do: {check.advice}")
         context.say("all is well" if found.is_well else "something is not well")
     return Exit.OK if found.is_well else Exit.FOUND_PROBLEMS
+
+
+def _diagnose(context: CliContext) -> "Diagnosis":
+    """What is found; where the store cannot be opened for writing, by reading alone, which is then a finding too."""
+    from stateward.core.errors import StoreFull
+
+    why = "nothing can be written to the data folder"
+    if not _is_unwritable(context):
+        try:
+            with context.app() as app:
+                return app.doctor()
+        except StoreFull as error:
+            if context.settings().server.url is not None:
+                raise
+            why = str(error)
+    from stateward.cli.local import LocalApp
+    from stateward.schemas import Diagnosis, DiagnosisCheck
+
+    with context.local_app(is_read_only=True) as own:
+        found = LocalApp(own).doctor()
+    unwritable = DiagnosisCheck(
+        name="database",
+        is_well=False,
+        sentence=f"{why}; the store is only read, so whether what is written to it is durable was not checked",
+        advice="free some space on its disk or make its folder writable, then say stateward doctor again",
+    )
+    rest = [each for each in found.checks if each.name != unwritable.name]
+    return Diagnosis(is_well=False, checks=[unwritable, *rest])
