@@ -153,6 +153,7 @@ def test_a_bug_is_a_sentence_and_a_file_with_the_traceback(
         (["retry", "UL_nobody"], Exit.UNKNOWN, "there is no record"),
         (["list", "--status", "errors"], Exit.UNKNOWN, "there is no status 'errors'"),
         (["list", "--machine", "x"], Exit.UNKNOWN, "there is no machine 'x'"),
+        (["errors", "--machine", "x"], Exit.UNKNOWN, "there is no machine 'x'"),
         (["list", "color:red"], Exit.REFUSED, "there is no key 'color'"),
         (["pause", "x"], Exit.UNKNOWN, "there is no machine 'x'"),
         (["pause", "upload", "--stage", "x"], Exit.UNKNOWN, "there is no stage 'x'"),

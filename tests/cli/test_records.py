@@ -182,6 +182,9 @@ def test_errors_are_grouped(demo: Shell, shell: Shell) -> None:
     assert (group["error_code"], group["count"]) == ("UNKNOWN_FORMAT", 1)
     assert "UNKNOWN_FORMAT" in demo("errors").stdout
     assert shell("errors").stderr.splitlines()[-1] == "no record has failed"
+    assert demo.json("errors", "--machine", group["machine"]) == [group]
+    other = demo("errors", "--machine", "contract")
+    assert (other.stdout, other.stderr) == ("", "no record of contract has failed\n")
 
 
 def test_counts_stand_in_the_order_of_the_machine(demo: Shell, shell: Shell) -> None:

@@ -94,6 +94,8 @@ def ids(api: ApiClient) -> list[str]:
         ["items", "{id}", "--stage", "normalize"],
         ["items", "{id}", "--json"],
         ["errors"],
+        ["errors", "--machine", "upload", "--json"],
+        ["errors", "--machine", "uplaod"],
         ["counts", "--json"],
         ["counts", "status:error"],
         ["status", "UL_nothing"],

@@ -165,8 +165,8 @@ class AppProtocol(Protocol):
         """The best ranked documents in a format that their pipeline offers."""
         ...
 
-    def errors(self) -> "list[schemas.ErrorGroup]":
-        """Records that rest with an error, by cause, the most frequent first."""
+    def errors(self, machines: Sequence[str] = ()) -> "list[schemas.ErrorGroup]":
+        """Records that rest with an error, by cause, the most frequent first; of these machines, if any are named."""
         ...
 
     def counts(self, query: str) -> "list[schemas.StatusCount]":
@@ -382,18 +382,29 @@ def status_query(
 
     An unknown name in an option is an unknown thing, not a query that finds nothing.
     """
-    from stateward.core.errors import UnknownName
-
-    states = {state for states in known.values() for state in states}
-    for what, names, there in (("machine", machines, known), ("status", statuses, states)):
-        for name in names:
-            if name not in there:
-                raise UnknownName(what, name, there)
+    check_known("machine", machines, known)
+    check_known("status", statuses, {state for states in known.values() for state in states})
     terms = [
         *(f"status:{_quote(name)}" for name in statuses),
         *(f"machine:{_quote(name)}" for name in machines),
     ]
     return " ".join([query, *terms]).strip()
+
+
+def check_known(what: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse a name that is none of these."""
+    from stateward.core.errors import UnknownName
+
+    for name in names:
+        if name not in known:
+            raise UnknownName(what, name, known)
+
+
+def of_machines(
+    groups: "Iterable[schemas.ErrorGroup]", machines: Collection[str]
+) -> "list[schemas.ErrorGroup]":
+    """Those of these machines; all if none is named."""
+    return [each for each in groups if not machines or each.machine in machines]
 
 
 def _quote(name: str) -> str:

@@ -29,6 +29,8 @@ from stateward.cli.apps import (
     ReviewAnswer,
     SearchRequest,
     StageItems,
+    check_known,
+    of_machines,
     status_query,
 )
 from stateward.core.errors import InvalidRequest, StatewardError, UnknownName
@@ -219,8 +221,9 @@ class LocalApp(AppProtocol):
             if place is None:
                 return
 
-    def errors(self) -> list[schemas.ErrorGroup]:
-        return error_group_views(self._app.dashboard.causes())
+    def errors(self, machines: Sequence[str] = ()) -> list[schemas.ErrorGroup]:
+        check_known("machine", machines, self._app.registry.query_names.kinds)
+        return of_machines(error_group_views(self._app.dashboard.causes()), machines)
 
     def counts(self, query: str) -> list[schemas.StatusCount]:
         records, asked = self._app.records, self._query(query)

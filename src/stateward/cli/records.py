@@ -570,20 +570,31 @@ def _unique(context: CliContext, rows: Iterable["Fields"]) -> Iterator["Fields"]
     cls=Command,
     is_listing=True,
     is_reading=True,
-    examples=["stateward errors", "stateward errors --jsonl"],
+    examples=[
+        "stateward errors",
+        "stateward errors --machine invoices",
+        "stateward errors --jsonl",
+    ],
+)
+@click.option(
+    "--machine",
+    "machines",
+    metavar="NAME",
+    multiple=True,
+    help="Of this machine; may be given again.",
 )
 @pass_context
-def errors(context: CliContext) -> None:
+def errors(context: CliContext, *, machines: tuple[str, ...]) -> None:
     """Show why records failed, grouped by cause.
 
     The most frequent cause comes first. Retry a whole group with: stateward retry --query 'error:CODE'.
     """
     with context.app() as app:
-        groups = app.errors()
+        groups = app.errors(machines)
     if context.is_for_programs:
         context.emit_rows(groups)
     elif not groups:
-        context.say("no record has failed")
+        context.say(f"no record {'of ' + ', '.join(machines) + ' ' if machines else ''}has failed")
     else:
         rows = [
             (group.count, group.machine, group.error_code, cut(group.error_message or ""))

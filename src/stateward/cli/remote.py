@@ -23,6 +23,8 @@ from stateward.cli.apps import (
     ReviewAnswer,
     SearchRequest,
     StageItems,
+    check_known,
+    of_machines,
     status_query,
 )
 from stateward.cli.output import write_file
@@ -217,9 +219,11 @@ class RemoteApp(AppProtocol):
                 limit=limit,
             )
 
-    def errors(self) -> list[schemas.ErrorGroup]:
+    def errors(self, machines: Sequence[str] = ()) -> list[schemas.ErrorGroup]:
         with translate_errors():
-            return self._client.errors()
+            if machines:
+                check_known("machine", machines, {each.name for each in self._client.machines()})
+            return of_machines(self._client.errors(), machines)
 
     def counts(self, query: str) -> list[schemas.StatusCount]:
         with translate_errors():
