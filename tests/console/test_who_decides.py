@@ -1,0 +1,45 @@
+"""What the page of a review offers to whom; without a browser."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stateward.console.review import fields_of
+from tests import web
+from tests.console.test_approvals_long import GROUP, ruled
+from tests.server.api_client import ApiClient
+from tests.server.contracts import waiting
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
+    """A service whose reviews are decided by the group legal, which is ada."""
+    with ruled(tmp_path_factory.mktemp("group"), GROUP) as found:
+        yield found
+
+
+def seen(api: ApiClient, record_id: str, *, by: str) -> str:
+    """The page of a review, as a reviewer of this name gets it."""
+    _, text = api.app.admin.new_key(by, role="reviewer")
+    headers = {"Authorization": f"Bearer {text}"}
+    answer = web.get(f"{api.url}/console/review/{record_id}/work", headers=headers)
+    assert answer.status_code == 200
+    return answer.text
+
+
+def test_keys_of_a_form_are_listed_where_a_review_has_one(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record_id = waiting(api.app).id
+
+    def listed(*items: dict[str, Any]) -> set[str]:
+        found = fields_of(items, [])
+        monkeypatch.setattr("stateward.console.review.fields_of", lambda *_: found)
+        return set(re.findall('data-shortcut="([^"]+)"', seen(api, record_id, by="ada")))
+
+    without, with_form = listed(), listed({"field": "provider", "value": "E.ON"})
+
+    assert with_form - without == {"e", "Ctrl ↵", "Esc"}
+    assert "a" in without
