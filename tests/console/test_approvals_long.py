@@ -96,7 +96,11 @@ def test_the_group_alone_decides_and_a_rejection_names_its_reason(
         address = f"{api.url}/console/review/{record.id}"
 
         bob.goto(address)
-        expect(bob.locator("#group")).to_have_text("The group legal decides this.")
+        expect(bob.locator("#refusal")).to_contain_text(
+            "decided by the group legal, and bob is not in it"
+        )
+        expect(bob.locator("#approve")).to_be_disabled()
+        expect(bob.locator("#reject")).to_be_disabled()
         ada.goto(address)
         expect(ada.locator("#work")).to_have_attribute("data-claimed", record.id)
         ada.locator("#reason-code").select_option(label="The scan cannot be read")

@@ -29,6 +29,18 @@ def seen(api: ApiClient, record_id: str, *, by: str) -> str:
     return answer.text
 
 
+def test_who_may_not_decide_cannot_press_a_button_and_reads_why(api: ApiClient) -> None:
+    record_id = waiting(api.app).id
+
+    of_ada, of_bob = (seen(api, record_id, by=name) for name in ("ada", "bob"))
+
+    assert len(re.findall(r"<button[^>]* id=\"(?:approve|reject)\">", of_ada)) == 2
+    assert 'id="refusal"' not in of_ada
+    assert len(re.findall(r"<button[^>]* id=\"(?:approve|reject)\" disabled>", of_bob)) == 2
+    assert "decided by the group legal, and bob is not in it" in of_bob
+    assert 'data-actions=""' in of_bob  # by which the keys go
+
+
 def test_keys_of_a_form_are_listed_where_a_review_has_one(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
