@@ -123,3 +123,24 @@ def test_such_a_form_excuses_nothing_that_happened_or_that_points_at_the_paper(
 ) -> None:
     text = f"{written(ENERGY)}\n\n{sentence}"
     assert not validate_extraction(extracted(text, "energy"), RULES).accepted
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sollte der Tarif auslaufen, zahlen Sie den Aufschlag der Grundversorgung.",
+        "Läuft die Aktion aus, steigt der Abschlag.",
+        "Endet der Rabatt, steigt der Abschlag.",
+        "Geht klar, der Vertrag ist storniert.",
+        "Bitte zahlen Sie im zweiten Jahr den vollen Preis.",
+        "Sagen Sie uns bitte, ob Sie den Tarif wirklich wollen.",
+        "Let us know whether you still want this plan.",
+        "Den aktuellen Preis sehen Sie stündlich unter www.boersenstrom.de.",
+        "Once the welcome offer ends, the monthly charge doubles.",
+        "Der Grundpreis ist über die Laufzeit fest, der Arbeitspreis folgt der Börse.",
+        "Der Preis ist für zwölf Monate der Laufzeit fest.",
+    ],
+)
+def test_no_form_of_a_sentence_excuses_what_its_gaps_say(sentence: str) -> None:
+    text = f"{written(ENERGY)}\n\n{sentence}"
+    assert not validate_extraction(extracted(text, "energy"), RULES).accepted

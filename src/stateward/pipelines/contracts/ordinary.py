@@ -91,51 +91,6 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = re.compile("(?!)")
-# Forms of sentences that change no contract, whatever their other words: where something is to be found or sent, a
-# condition that begins with its verb, what a customer is asked to do, what holds after the first term, and that a price
-# stays. None of the sentences that a person must see (`lab.documents.contracts.splice`) has such a form.
-_CONTACT = re.compile(
-    r"\S@\S+\.\w|\b(?:www\.)?[\w-]+\.(?:de|at|ch|com|co\.uk|uk|org|net|eu)\b|\b0\d{2,4}[ /-]\d{2,}"
-)
-_VERB_FIRST = re.compile(
-    r"\W*(?:\w+\.\s)?(?:wird|werden|kündigt|kündigen|endet|enden|läuft|unterbleibt|erfolgt|geht|kommt|kommen|zahlt|zahlen|ziehen|zieht|"
-    r"möchten|wollen|sollten?|können|haben|sind|ist|fehlt|brauchen|widerrufen|treten|nutzen|ändert|ändern|finden|stimmt)\b[^.!?;]{2,110},\s",
-    re.IGNORECASE,
-)
-_ASKED = re.compile(
-    r"\W*(?:\w+[.:]\s)?(?:bitte\s+(?:\w+\s+){0,6}?sie\b|\w+en\s+sie\s+(?:bitte|sich|uns|ihre?n?|den|die|das|alles|keine|einfach|diese[sn]?)\b"
-    r"|(?:please\s+)?(?:keep|tell|give|call|ring|email|write|check|read|visit|ask|contact|return|send|drop|let)\s"
-    r"(?:us|it|your|this|the|me|in|up|out|back|a)\b)",
-    re.IGNORECASE,
-)
-_OF_PAPER = re.compile(
-    r"\b(?:brief\w*|blatt|zettel|papier|schreiben|dokument|akte|seite|letter|page|paper|document|sheet|file|copy|record|date|datum|number\w*"
-    r"|figure\w*)\b",
-    re.IGNORECASE,
-)
-_AFTERWARDS = re.compile(
-    r"(?=.*\b(?:nach\s+(?:dem\s+)?(?:ablauf|ende|vertragsende)|danach|endet\s+die|anschließend|über\s+den\b.*\bhinaus|"
-    r"kündig\w+\s+(?:sie\s+|du\s+)?(?:nicht|niemand)|nicht\s+gekündigt|once\s+the|after\s+(?:the|that)|when\s+the)\b)"
-    r"(?=.*\b(?:unbefristet|unbestimmte|weiter\w*|fort|ohne\s+feste|auf\s+weiteres|neue\s+bindung|monatsfrist|verlängert|rolls?|continues?|"
-    r"carries|monthly)\b)",
-    re.IGNORECASE,
-)
-_STAYING = re.compile(
-    r"(?=.*\b(?:preise?|\w+preise?|preis\w+|entgelt\w*|abschl\w*|beitr\w*|konditionen|price|rates?|charges?)\b)"
-    r"(?=.*\b(?:fest|fix|fixiert|unverändert|konstant|garantiert|stabil|gleich|ausgeschlossen|fixed|same|unchanged|guaranteed)\b)"
-    r"(?=.*\b(?:\w*laufzeit|vertragsende|bindung\w*|term|contract\s+ends?|vertragsdauer)\b)"
-    r"(?!.*\b(?:nur|nicht|erst\w*|halb\w*|danach|dann|bis\s+auf|only|not|first|then|afterwards|except)\b)",
-    re.IGNORECASE,
-)
-_COMPARED = re.compile(
-    r"\b(?:höhere?[nmrs]?|teurer\w*|billiger\w*|günstiger\w*|niedriger\w*|mehr|weniger|doppelt\w*|hälfte|neue[nmrs]?(?!\s+bindung)|andere[nmrs]?|\w*listenpreis\w*|"
-    r"higher|lower|dearer|cheaper|more|less|double|half|new|another|other|different)\b",
-    re.IGNORECASE,
-)
-_HAPPENED = re.compile(
-    r"\b(?:hat|hatte\w*|wurden?|worden|war|waren|has|had|was|were|been|did|inzwischen|mittlerweile|bereits|already|statt\w*|instead)\b",
-    re.IGNORECASE,
-)
 _FIRM = re.compile(
     r"(?<=[\w&.,] )(?:GmbH|AG|KG|OHG|GbR|UG|SE|eG|Ltd|Limited|LLC|LLP|LP|Inc|plc|PLC|Corp|B\.V|N\.V|S\.A|Partners)\b"
 )
@@ -153,7 +108,7 @@ _ALTERING = re.compile(
 _FINE = re.compile(
     r"\bno[- ]claims? (?:discount|bonus)|\bno (?:exit fees?|charge|fee|notice)\b|\bkeine der parteien\b"
     r"|\bbisheriger? (?:anbieter|lieferant|versorger)\b|:\s*(?:none|nil|keine?r?)\W*$"
-    r"|\bwhen my contract ends\b|\bleft blank\b",
+    r"|\b(?:when my|until your) contract ends\b|\bleft blank\b",
     re.IGNORECASE,
 )
 # What is a right tells nothing that happened.
@@ -166,7 +121,6 @@ _OF_OTHERS = re.compile(
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(r"\d[.,]\d\d\b")
-_CURRENCY = re.compile(r"[€£$]|\b(?:EUR|Euro|GBP|pounds?|tenner|fiver)\b", re.IGNORECASE)
 _SMALL_WORD = re.compile(r"(?<![\w.@/-])[a-zäöüß][\w'’-]*")
 _QUESTION = re.compile(  # it asks, and asserts nothing
     r"\W*(?:was|wie|wo|wer|wann|welche[rsn]?|what|how|where|when|who|which)\b[^.!?;:,\d]{1,50}\?\s*",
@@ -257,8 +211,6 @@ class _Words(NamedTuple):
             return True
         if self.is_idle(text) or self.is_of_subject(text):
             return False
-        if self.subjects and _is_harmless_form(text):  # of a letter: an agreement has no subjects
-            return False
         if self.pointing.search(text):
             return True
         if _OF_LAW.search(text):
@@ -273,18 +225,6 @@ class _Words(NamedTuple):
         if self.harmless.search(text) and not is_foreign:
             return _is_ended(text) and is_short
         return _is_ended(text) and bool(is_foreign or is_of_thing)
-
-
-def _is_harmless_form(text: str) -> bool:
-    """Whether a sentence has a form that changes no contract, and no amount, no day, and nothing that happened."""
-    if _AMOUNT.search(text) or _CURRENCY.search(text) or _DATED.search(text):
-        return False
-    if any(each.search(text) for each in (_HAPPENED, _OF_OTHERS, _COMPARED)):
-        return False
-    is_asked = _ASKED.match(text) is not None and not _OF_PAPER.search(text)
-    if is_asked or _VERB_FIRST.match(text) or _CONTACT.search(text):
-        return True
-    return _AFTERWARDS.search(text) is not None or _STAYING.search(text) is not None
 
 
 class _Matters(NamedTuple):

@@ -33,9 +33,11 @@ _BLANK = re.compile(r"_{4,}|\.{8,}|…{3,}")
 _LABEL = re.compile(r"\t| {3,}|\.{3,}|:\s+\S")
 _NOTE = re.compile(r"\[([^\[\]]{4,300})\]")
 _WORD = re.compile(r"[^\W\d_]+")
-# A German sentence that begins with its verb, up to a comma, is a condition: `Wird nicht gekündigt, verlängert sich …`.
+# A German sentence that begins with its verb, up to a comma and another verb, is a condition: `Wird nicht gekündigt,
+# verlängert sich …`; `Geht klar, der Vertrag wurde storniert.` is none.
 _CONDITION = re.compile(
-    r"\W*(?:wird|werden|kündigt|kündigen|endet|enden|läuft|unterbleibt|erfolgt|geht|kommt|zahlt|zahlen|ziehen|möchten|wollen|sollten?)\s[^.!?,;]{2,90},\s",
+    r"\W*(?:wird|werden|kündigt|kündigen|endet|enden|läuft|unterbleibt|erfolgt|geht|kommt|zahlt|zahlen|ziehen|möchten|wollen|sollten?)\s[^.!?,;]{2,90},"
+    r"\s(?:so\s|dann\s)?(?-i:[a-zäöüß]{2,}(?:t|en))\b",
     re.IGNORECASE,
 )
 _ROW = re.compile(r"\t| {3,}|\.{3,}")
