@@ -7,7 +7,7 @@ preis` and `Arbeitsprels` are all found by `Arbeitspreis`.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -27,6 +27,10 @@ ENDINGS = ("", "s", "e", "n", "en", "es", "er", "em")
 CACHE_MAX = 1 << 15
 GAP_MAX = 8
 LINE_CHARS_MIN = 45
+# Most places of a text begin no phrase, and that shows in the first letters. A slip spoils at most one of them.
+START_CHARS = 6
+# Two letters may be spelt as one, so that more are needed to tell the first ones whatever follows.
+START_CHARS_SURE = 18
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’](?=s\b))?")
 _WORD = re.compile(r"[^\W_]+")
@@ -38,12 +42,17 @@ _CELL = re.compile(r"\t| {3,}")
 
 
 class PhraseToken(NamedTuple):
-    """One word: its offsets, its skeleton, and whether a phrase may continue from the word before."""
+    """One word: its offsets, its skeleton, and whether a phrase may continue from the word before.
+
+    `heads` and `tail` are how a phrase may begin and end with it: made once, for all phrases that are looked for.
+    """
 
     start: int
     end: int
     key: str
     is_joined: bool
+    heads: tuple[str, ...] = ()
+    tail: str = ""
 
 
 class PhraseHit(NamedTuple, Generic[T]):
@@ -88,7 +97,27 @@ def tokens(text: str) -> list[PhraseToken]:
             is_joined = length >= LINE_CHARS_MIN or between.startswith("-")
         made.append(PhraseToken(found.start(), found.end(), skeleton(found[0]), is_joined))
         last = found.end()
-    return made
+    return [
+        word._replace(heads=_heads(made, at), tail=_unify_spelling(word.key)[-COMPOUND_CHARS_MIN:])
+        for at, word in enumerate(made)
+    ]
+
+
+def _heads(words: list[PhraseToken], first: int) -> tuple[str, ...]:
+    """The first letters that phrases from a word on may have: what follows may change how they are spelt."""
+    heads: dict[str, None] = {}
+    key = bare = ""
+    for at in range(first, min(first + WINDOW_MAX, len(words))):
+        word = words[at]
+        if at > first and not word.is_joined:
+            break
+        key += word.key
+        bare += "" if word.key in ARTICLES and at > first else word.key
+        for each in (key, bare) if key != bare else (key,):
+            heads[_unify_spelling(each)[: START_CHARS + 1]] = None
+        if len(bare) >= START_CHARS_SURE:
+            break
+    return tuple(heads)
 
 
 class Phrases(Generic[T]):
@@ -115,6 +144,11 @@ class Phrases(Generic[T]):
                 for at in range(1, len(key) - ENDING_CHARS):
                     self._slips.setdefault(key[:at] + key[at + 1 :], what)
         self._longest = max(map(len, self._exact), default=0) + 2
+        self._starts = {
+            key[:START_CHARS] for known in (self._inflected, self._slips) for key in known
+        }
+        self._may_start: dict[str, bool] = {}
+        self._ends = {key[-COMPOUND_CHARS_MIN:] for key in self._exact}
 
     def whole(self, text: str) -> T | None:
         """The meaning of a whole text."""
@@ -125,42 +159,60 @@ class Phrases(Generic[T]):
         hits: list[PhraseHit[T]] = []
         at = 0
         while at < len(words):
-            hit, step = self._at(words, at)
+            hit, step = self._at(words, at) if self._may_hit(words[at]) else (None, 1)
             if hit:
                 hits.append(hit)
             at += step
         return hits
 
+    def _may_hit(self, word: PhraseToken) -> bool:
+        """Whether a phrase may begin with a word, or be the end of it: most words are passed over here."""
+        return any(map(self._may_begin, word.heads)) or word.tail in self._ends
+
     def _at(self, words: list[PhraseToken], first: int) -> tuple[PhraseHit[T] | None, int]:
+        """The longest phrase from a word on, and how many words to go on; one with a slip only if there is no other."""
         best: PhraseHit[T] | None = None
         step = 1
-        for count, (forms, end) in enumerate(self._windows(words, first), start=1):
-            shortest = min(len(each.key) for each in words[first : first + count])
-            for key in forms:
-                what, slip = self._look_up(key, count, is_whole=count == 1 or shortest > 3)
+        key = bare = ""  # the words joined: all of them, and without articles in the middle
+        shortest = len(words[first].key)
+        for at in range(first, min(first + WINDOW_MAX, len(words))):
+            word = words[at]
+            if at > first and not word.is_joined:
+                break
+            is_article = word.key in ARTICLES
+            key += word.key
+            bare += "" if is_article and at > first else word.key
+            is_too_long = len(bare) > self._longest
+            if is_too_long and at > first:
+                break
+            shortest = min(shortest, len(word.key))
+            for form in (key,) if bare == key or is_article else (key, bare):
+                joined = _unify_spelling(form)
+                what, slip = None, ""
+                if self._may_begin(joined):
+                    what, slip = self._look_up(joined, is_whole=at == first or shortest > 3)
+                if what is None and at == first:
+                    what, slip = self._end_of(joined), "compound"
                 if what is not None and (not slip or best is None):
-                    best, step = PhraseHit(words[first].start, end, what, slip), count
+                    best, step = PhraseHit(words[first].start, word.end, what, slip), at - first + 1
                     break
+            if is_too_long:
+                break
         return best, step
 
-    def _windows(self, words: list[PhraseToken], first: int) -> Iterator[tuple[list[str], int]]:
-        """The joined skeletons from a word on: with all words, and without articles in the middle."""
-        key = bare = ""
-        for at in range(first, min(first + WINDOW_MAX, len(words))):
-            if at > first and not words[at].is_joined:
-                return
-            key += words[at].key
-            is_article = words[at].key in ARTICLES
-            bare += "" if is_article and at > first else words[at].key
-            if len(bare) > self._longest:
-                if at == first:
-                    yield [key], words[at].end
-                return
-            yield ([key] if bare == key or is_article else [key, bare]), words[at].end
+    def _may_begin(self, key: str) -> bool:
+        """Whether a phrase begins as these letters do, but for one after the first."""
+        head = key[: START_CHARS + 1]
+        known = self._may_start.get(head)
+        if known is None:
+            without = (head[:at] + head[at + 1 :] for at in range(1, START_CHARS))
+            known = any(each in self._starts for each in (head[:START_CHARS], *without))
+            if len(self._may_start) < CACHE_MAX:
+                self._may_start[head] = known
+        return known
 
-    def _look_up(self, key: str, count: int, *, is_whole: bool) -> tuple[T | None, str]:
+    def _look_up(self, key: str, *, is_whole: bool) -> tuple[T | None, str]:
         """The meaning of joined words. Typos in short words are not accepted: `Vertrag am` is not `Vertrag ab`."""
-        key = _unify_spelling(key)
         if key in self._inflected:
             return self._inflected[key], ""
         if is_whole and len(key) >= SLIP_CHARS_MIN:
@@ -170,8 +222,13 @@ class Phrases(Generic[T]):
                 short = key[:at] + key[at + 1 :]
                 if short in self._slips or short in self._exact:
                     return self._slips.get(short, self._exact.get(short)), "slip"
-        if count == 1 and len(key) > COMPOUND_CHARS_MIN:
-            for at in range(2, len(key) - COMPOUND_CHARS_MIN + 1):
-                if key[at:] in self._exact:
-                    return self._exact[key[at:]], "compound"
         return None, ""
+
+    def _end_of(self, key: str) -> T | None:
+        """The meaning of a phrase with which a single word ends."""
+        if len(key) <= COMPOUND_CHARS_MIN or key[-COMPOUND_CHARS_MIN:] not in self._ends:
+            return None
+        for at in range(2, len(key) - COMPOUND_CHARS_MIN + 1):
+            if key[at:] in self._exact:
+                return self._exact[key[at:]]
+        return None
