@@ -1,5 +1,6 @@
 """Rows that may be no bookings, and days that may be others: told, unless something in the file decides it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -234,3 +235,74 @@ def test_a_subtotal_with_a_date_among_the_rows_is_doubted(tmp_path: Path) -> Non
 
     assert "TOTAL_SUSPECTED" in read_bytes(tmp_path, heads + rows.format("Subtotal", "-4.00")).flags
     assert read_bytes(tmp_path, heads + rows.format("Total", "-41.30")).flags == []
+
+
+CANCELLED = (
+    "AMAZON MARKETPLACE CANCELLED",
+    "Shop (void) Berlin",
+    "REVERSED - card payment Zara",
+    "CHEQUE 000123 VOID",
+    "Zalando storniert",
+    "[ANNULÉ] Carrefour",
+    "Compra Zara ANULADO 03/05",
+)
+IN_A_NAME = (
+    "VOID GALLERY LTD",
+    "Bar The Void",
+    "Cancelled cheque fee",
+    "Booking fee cancelled",
+    "Voidspace Cancelledo",
+    "Reversal of interest",
+    "Card not cancelled",
+)
+
+
+def of_semicolons(text: str, *more: str) -> str:
+    rows = ["2026-03-04;Shop;-10,00", f"2026-03-05;{text};-5,00", *more, "2026-03-06;Pay;100,00"]
+    return "\n".join(["Datum;Verwendungszweck;Betrag", *rows, ""])
+
+
+def of_two_sides(text: str, *_: str) -> str:
+    return f"Date,Description,Debit,Credit\n2026-03-04,Shop,10.00,\n2026-03-05,{text},5.00,\n2026-03-06,Pay,,9.00\n"
+
+
+def of_quicken(text: str, *_: str) -> str:
+    rows = ("13/03/2026\nT-10.00\nPShop", f"14/03/2026\nT-5.00\nP{text}")
+    return "!Type:Bank\n" + "".join(f"D{row}\n^\n" for row in rows)
+
+
+@pytest.mark.parametrize("text", CANCELLED)
+@pytest.mark.parametrize("layout", [of_semicolons, of_two_sides, of_quicken])
+def test_a_row_with_the_status_cancelled_in_its_text_is_counted_and_doubted(
+    tmp_path: Path, layout: Callable[..., str], text: str
+) -> None:
+    read = read_bytes(tmp_path, layout(text))
+
+    assert "-5.00" in read.amounts
+    assert read.flags == ["CANCEL_UNPROVEN"]
+
+
+@pytest.mark.parametrize("text", IN_A_NAME)
+@pytest.mark.parametrize("layout", [of_semicolons, of_two_sides])
+def test_a_name_or_a_fee_that_has_such_a_word_is_not_doubted(
+    tmp_path: Path, layout: Callable[..., str], text: str
+) -> None:
+    assert read_bytes(tmp_path, layout(text)).flags == []
+
+
+def test_a_cancelled_row_is_not_doubted_where_another_takes_it_back(tmp_path: Path) -> None:
+    back = "2026-03-05;Shop;5,00"
+    twice = of_semicolons("Zara CANCELLED", "2026-03-05;Zara CANCELLED;-5,00", back)
+
+    assert read_bytes(tmp_path, of_semicolons("Zara CANCELLED", back)).flags == []
+    assert read_bytes(tmp_path, twice).flags == ["CANCEL_UNPROVEN"]
+
+
+def test_a_cancelled_row_is_doubted_unless_balances_show_that_it_was_booked(tmp_path: Path) -> None:
+    text = (
+        "Date,Description,Amount,Balance\n2026-03-04,Shop,-10.00,90.00\n2026-03-05,Zara CANCELLED,-5.00,{}\n"
+        "2026-03-06,Pay,100.00,{}\n"
+    )
+
+    assert read_bytes(tmp_path, text.format("85.00", "185.00")).flags == []
+    assert "CANCEL_UNPROVEN" in read_bytes(tmp_path, text.format("90.00", "190.00")).flags

@@ -99,6 +99,23 @@ _ANNULLED_NAMES = frozenset(
     anulado anulada anulacion annullato annullata stornato geannuleerd annulleret annullert makulerad peruttu anulowana
     anulowane stornovano deleted""".split()
 )
+# A reversal is booked; what was reversed may not be.
+_CANCELLED_WORD = (
+    r"cancell?ed|reversed|void(?:ed)?|annulled|storniert|annul[ée]e?|anulad[oa]|cancelad[oa]|annullat[oa]|stornat[oa]"
+    r"|geannuleerd|annulleret|annullert|annullerad|makulerad|peruttu|anulowan[aeo]|stornován[oa]|zrušen[oa]|törölve"
+    r"|anulat[ăa]?|отмен[её]н[оа]?|аннулирован[оа]?"
+)
+_CANCELLED = re.compile(rf"(?<!\w)(?:{_CANCELLED_WORD})(?!\w)")
+_CANCELLED_ALONE = re.compile(
+    rf"(?:^\W*|[(\[{{<*:|;/]\s*|\s[-–—]\s*)({_CANCELLED_WORD})(?=\W*$|\s*[)\]}}>*:|;/]|\s*[-–—](?:\s|$))"
+)
+_EDGE_SIGNS = "()[]{}<>:*-–—.,;|/!"
+_ARTICLES = frozenset("the a an of la le el il der die das den de den het".split())
+_FOR_ANOTHER = frozenset(
+    """fee fees charge charges refund refunded refunds gebühr gebühren entgelt erstattung rückerstattung frais
+    remboursement comisión comision reembolso devolución devolucion commissione rimborso kosten terugbetaling avgift
+    gebyr återbetalning opłata zwrot reembolsado estorno""".split()
+)
 _NOT_ANNULLED = frozenset("no n false f 0 nein non nee nej nei ei nie ne não nao - –".split()) | {
     ""
 }
@@ -145,6 +162,36 @@ def annulled_phrase(text: str) -> str:
     if found is None and _COUNTS_NOT in text.casefold():
         return _COUNTS_NOT
     return found[0] if found else ""
+
+
+@lru_cache(maxsize=4096)
+def cancelled_word(text: str) -> str:
+    """The word in a text that is the status of a row which was taken back, or "".
+
+    It is a status on a line of its own, between brackets or dashes, or at an end of the text; within it, or behind an
+    article, it is part of a name. A fee and a refund are booked for something else that was taken back.
+    """
+    low = text.casefold()
+    if not _CANCELLED.search(low):
+        return ""
+    alone = (found for line in low.splitlines() if (found := _CANCELLED_ALONE.search(line)))
+    if set_apart := next(alone, None):
+        return set_apart[1]
+    words = [word for token in low.split() if (word := token.strip(_EDGE_SIGNS))]
+    words = [word for word in words if any(map(str.isalpha, word))]
+    if not words or not _FOR_ANOTHER.isdisjoint(words):
+        return ""
+    first, last = words[0], words[-1]
+    if _CANCELLED.fullmatch(last) and words[-2:-1] and words[-2] not in NEGATIONS | _ARTICLES:
+        return last
+    return first if _CANCELLED.fullmatch(first) and not first.startswith("void") else ""
+
+
+def says_cancelled(row: StatementRow) -> str:
+    """The word by which a row says that it was taken back, where nothing else says whether it is booked, or ""."""
+    word = cancelled_word(row.description or row.counterparty)
+    is_told = row.note.startswith("not booked") or is_known(row.more.get("status", ""))
+    return "" if is_told else word
 
 
 def is_of_annulled(heading: str) -> bool:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
 from stateward.pipelines.kit import money
-from stateward.pipelines.statements.booking import booking_status
+from stateward.pipelines.statements.booking import booking_status, says_cancelled
 from stateward.pipelines.statements.interpret import (
     UnreadableText,
     balance,
@@ -35,7 +35,12 @@ from stateward.pipelines.statements.model import (
 )
 from stateward.pipelines.statements.notes import flags_of
 from stateward.pipelines.statements.options import Options
-from stateward.pipelines.statements.parse import ParseSummary, SectionSummary, notes_of
+from stateward.pipelines.statements.parse import (
+    CANCEL_UNPROVEN,
+    ParseSummary,
+    SectionSummary,
+    notes_of,
+)
 from stateward.pipelines.statements.reconcile import (
     DIFFERS,
     RECONCILED,
@@ -164,6 +169,10 @@ class Normalizer:
         self._references: set[int] = set()
         self._duplicates = 0
         self._has_ids = about.format in WITH_IDS
+        # Rows are compared with one another only where one of them calls itself cancelled.
+        self._has_cancelled = any(each.code == CANCEL_UNPROVEN for each in about.problems)
+        self._moved: Counter[tuple[int, str, str, Decimal]] = Counter()
+        self._cancelled: dict[tuple[int, str, str, Decimal], list[StatementRow]] = {}
         self.rejected: list[StatementProblem] = []
         self.rejected_count = 0
 
@@ -195,6 +204,11 @@ class Normalizer:
             if part.needs_marks and amount > 0 and not has_mark(row, part.terms):
                 key = (part.number, account, currency)
                 self._unmarked.setdefault(key, []).append(total.count)
+            if self._has_cancelled and amount:
+                moved = (part.number, account, currency, amount)
+                self._moved[moved] += 1
+                if says_cancelled(row):
+                    self._cancelled.setdefault(moved, []).append(row)
         printed = (more.get("purpose") if more else "") or row.description or row.counterparty
         description = self._rules.description(printed)
         merchant = self._rules.merchant(row.counterparty or description)
@@ -262,7 +276,7 @@ class Normalizer:
     def outcome(self, job: Job, count: int) -> Outcome:
         """Checks, notes and log of the whole file."""
         checks = list(self._checks())
-        parsed = self._about.problems
+        parsed = [each for each in self._about.problems if each.code != CANCEL_UNPROVEN]
         if all(check.status == RECONCILED for check in checks):  # then the balances are right
             parsed = [each for each in parsed if each.code != "BALANCE_UNPROVEN"]
         problems = [*parsed, *self.rejected, *self._flags(checks)]
@@ -318,6 +332,7 @@ class Normalizer:
                 code = UNPROVEN.get(self._about.format, "NOT_CHECKED") if is_open else "NOT_CHECKED"
                 yield StatementProblem(code=code, message=f"{where}: {check.sentence}")
         yield from self._edge_problems(checks)
+        yield from self._cancelled_problems(checks)
         for (number, _, _), reconciler in self._sums.items():
             if (day := reconciler.stray_day()) is not None:
                 message = (
@@ -352,6 +367,33 @@ class Normalizer:
             if number not in summed and (edge := reconciler.unbooked_edge()):
                 message = f"section {number + 1}: {edge} rows at its edge lack a balance: they may not be booked"
                 yield StatementProblem(code="BOOKING_UNPROVEN", message=message)
+
+    def _cancelled_problems(self, checks: list[SectionCheck]) -> Iterator[StatementProblem]:
+        """Rows that call themselves cancelled, and are neither proven by a balance nor taken back by another row."""
+        proven = {
+            (each.section, each.account, each.currency)
+            for each in checks
+            if each.status == RECONCILED
+        }
+        told = {
+            (each.place.page, each.place.line)
+            for each in self._about.problems
+            if each.code == "BOOKING_UNPROVEN"
+        }
+        for (number, account, currency, amount), rows in self._cancelled.items():
+            unmatched = rows[self._moved[number, account, currency, -amount] :]
+            if (number, account, currency) in proven:
+                continue
+            for row in unmatched:
+                if (row.place.page, row.place.line) in told:
+                    continue
+                message = (
+                    f"the text of the row says {says_cancelled(row)!r}, no row takes it back, and no balance shows"
+                    " that it was booked; it was counted"
+                )
+                yield StatementProblem(
+                    code=CANCEL_UNPROVEN, message=message, place=row.place, raw=row.description
+                )
 
     def _count_unmarked(self, check: SectionCheck) -> int:
         """How many rows have neither a mark nor a balance that tells their direction, where others have marks.

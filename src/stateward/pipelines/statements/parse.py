@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from stateward.core.errors import FatalFailure, StageFailure
 from stateward.core.model import Fields
 from stateward.pipelines.kit.archive_repair import readable_path
+from stateward.pipelines.statements.booking import says_cancelled
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     StatementProblem,
@@ -24,9 +25,10 @@ from stateward.pipelines.statements.readers import read_statement
 from stateward.pipelines.statements.source import Source
 from stateward.workers.sdk import Batch, Job, Outcome
 
-READER_VERSION = 66  # to be increased by a change after which the same bytes give other rows
+READER_VERSION = 67  # to be increased by a change after which the same bytes give other rows
 # Damage that another download, or a more lenient look at the file, may mend.
 CORRUPT_CODES = frozenset({"PDF_CORRUPT", "SHEET_CORRUPT", "XML_CORRUPT"})
+CANCEL_UNPROVEN = "CANCEL_UNPROVEN"
 BATCH_ROWS = 500
 PROBLEMS_KEPT_MAX = 1000
 PROBLEMS_LOGGED_MAX = 100
@@ -103,13 +105,26 @@ def parse(job: Job) -> Iterator[Batch]:
     for number, section in enumerate(reading.sections):
         _refuse_ambiguous(section, reading, options)
         count = 0
-        for batch in _batches(section.rows, number):
+        for batch in _batches(_with_doubts(section.rows, reading), number):
             count += len(batch.items)
             yield batch
         summaries.append(_summarize(section, count, reading.late if number == 0 else {}))
     about = _summary(reading, summaries)
     _log(job, reading, about)
     return Outcome(facts=_facts(about), about=msgspec.to_builtins(about))  # type: ignore[return-value]
+
+
+def _with_doubts(rows: Iterable[StatementRow], reading: StatementReading) -> Iterator[StatementRow]:
+    """The rows; those that call themselves cancelled become problems, which `normalize` may refute."""
+    for row in rows:
+        if word := says_cancelled(row):
+            message = f"the text of the row says {word!r}: whether it counts is not proven"
+            reading.problems.append(
+                StatementProblem(
+                    code=CANCEL_UNPROVEN, message=message, place=row.place, raw=row.description
+                )
+            )
+        yield row
 
 
 def _batches(rows: Iterable[StatementRow], number: int) -> Iterator[Batch]:
