@@ -151,7 +151,7 @@ PLUGIN = Plugin(
     ),
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
-    readers={"upload.parse": 66},
+    readers={"upload.parse": 67},
     commands=(
         PluginCommand(
             name="rules",

@@ -324,3 +324,55 @@ def test_an_amount_in_another_currency_below_a_row_is_no_row(tmp_path: Path) -> 
     )
 
     assert found.amounts == ["-10.00", "-20.00"]
+
+
+@pytest.mark.parametrize(
+    ("heads", "days", "name"),
+    [
+        (("Date", "Description", "Amount"), [f"0{day}/01/2026" for day in range(2, 8)], "Balance"),
+        (("Datum", "Text", "Betrag"), [f"0{day}.01.2026" for day in range(2, 8)], "Saldo"),
+        (("Date", "Details", "Amount"), [f"{day} Jan" for day in range(13, 19)], "Balance"),
+    ],
+)
+def test_a_row_called_balance_between_bookings_is_told_unless_they_lead_to_it(
+    tmp_path: Path, heads: tuple[str, str, str], days: list[str], name: str
+) -> None:
+    def flags(*rows: tuple[str, str]) -> list[str]:
+        top: Line = [(60, heads[0]), (150, heads[1]), (-520, heads[2])]
+        body = [row(day, *each) for day, each in zip(days, rows, strict=False)]
+        return read(tmp_path, PERIOD, top, *body).flags
+
+    shop, taxi, rent = ("HOTEL", "-10.00"), ("TAXI", "-20.00"), ("RENT", "-40.00")
+    between = flags(shop, (name, "280.00"), taxi, rent)
+    proven = flags(shop, (name, "280.00"), taxi, (name, "260.00"), rent)
+    first = flags((name, "280.00"), shop, taxi, rent)
+
+    assert "TOTAL_SUSPECTED" in between
+    assert "TOTAL_SUSPECTED" not in proven
+    assert "TOTAL_SUSPECTED" not in first
+
+
+@pytest.mark.parametrize("heads", [("Debit", "Credit"), ("Withdrawals", "Deposits")])
+def test_credits_of_both_signs_are_doubted_where_no_balance_proves_them(
+    tmp_path: Path, heads: tuple[str, str]
+) -> None:
+    def flags(third: str) -> list[str]:
+        top: Line = [(60, "Date"), (150, "Description"), (-430, heads[0]), (-520, heads[1])]
+        body: list[Line] = [
+            [(60, "02/01/2026"), (150, "HOTEL"), (-430, "10.00")],
+            [(60, "03/01/2026"), (150, "PAY"), (-520, "20.00")],
+            [(60, "04/01/2026"), (150, "CLIENT"), (-520, third)],
+        ]
+        return read(tmp_path, PERIOD, top, *body).flags
+
+    assert "SIGN_UNPROVEN" in flags("-5.00")
+    assert flags("5.00") == []
+
+
+@pytest.mark.parametrize("text", ["ZARA CANCELLED", "VOID - CHEQUE 12", "Zara (storniert)"])
+def test_a_row_of_a_page_with_the_status_cancelled_is_doubted(tmp_path: Path, text: str) -> None:
+    rows = [row("02/01/2026", "HOTEL", "-10.00"), row("03/01/2026", text, "-20.00")]
+    back = row("04/01/2026", "ZARA", "20.00")
+
+    assert "CANCEL_UNPROVEN" in read(tmp_path, PERIOD, HEADING, *rows).flags
+    assert "CANCEL_UNPROVEN" not in read(tmp_path, PERIOD, HEADING, *rows, back).flags

@@ -324,7 +324,7 @@ def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> Trie
     is_chained = chain is not None and chain.holds
     doubt = _doubt(reading, draft, lines, opening, is_chained=is_chained)
     doubt = doubt or _missing_marks(draft.rows, terms, result, is_opened=opening is not None)
-    doubt = doubt or _mixed_debits(draft.rows, terms, result)
+    doubt = doubt or _mixed_sides(draft.rows, terms, result)
     doubt = doubt or _card_credits(draft, terms)
     doubt = "" if draft.hints.sign else doubt
     score = 2 * is_summed - 2 * (not is_summed and bool(opening and closing)) - unread
@@ -444,13 +444,13 @@ def _missing_marks(
     return f"debits and credits are marked; rows without a mark: {count}" if count else ""
 
 
-def _mixed_debits(drafts: Sequence[DraftRow], terms: ReadingTerms, result: Reconciliation) -> str:
-    """Where some debits have a minus and others none, only a sum tells which of them went out."""
-    read = (money.amount(entry.money.get(vocab.DEBIT, ""), terms.decimal) for entry in drafts)
-    signs = {value > 0 for value in read if value}
-    if len(signs) < 2 or result.is_reconciled:
-        return ""
-    return "some debits have a minus and others none: which of them are reversals is not proven"
+def _mixed_sides(drafts: Sequence[DraftRow], terms: ReadingTerms, result: Reconciliation) -> str:
+    """Where some debits, or credits, have a minus and others none, only a sum tells which of them are reversals."""
+    for role in () if result.is_reconciled else (vocab.DEBIT, vocab.CREDIT):
+        read = (money.amount(entry.money.get(role, ""), terms.decimal) for entry in drafts)
+        if len({value > 0 for value in read if value}) > 1:
+            return f"some {role}s have a minus and others none: which of them are reversals is not proven"
+    return ""
 
 
 def _card_credits(draft: SectionDraft, terms: ReadingTerms) -> str:

@@ -10,14 +10,14 @@ from decimal import Decimal
 
 from stateward.pipelines.kit import money
 from stateward.pipelines.kit.pdf.lines import cells_of
-from stateward.pipelines.statements import headings
+from stateward.pipelines.statements import headings, interpret
 from stateward.pipelines.statements.booking import annulled_phrase, unbooked_word
 from stateward.pipelines.statements.direction import count_votes, evidence_of
-from stateward.pipelines.statements.model import RowPlace, StatementProblem
+from stateward.pipelines.statements.model import RowPlace, StatementProblem, StatementRow
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.choose import SUMMED, TriedReading
 from stateward.pipelines.statements.pdf.columns import EDGE_NEAR, TableHeading, is_in_text
-from stateward.pipelines.statements.pdf.rows import DraftRow
+from stateward.pipelines.statements.pdf.rows import NAMED_BALANCE, DraftRow
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft, by_title
 from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, has_decimals
@@ -51,7 +51,11 @@ def is_accounted(
     if draft.is_inferred or any(entry.doubt for entry in tried.drafts):
         return False
     taken = set(map(id, tried.drafts))
-    left_out = [entry for entry in draft.rows if id(entry) not in taken]
+    left_out = [
+        entry
+        for entry in draft.rows
+        if id(entry) not in taken and entry.doubt != NAMED_BALANCE  # these are told by themselves
+    ]
     if not all(_is_total(entry, tried) for entry in left_out):
         return False
     tables = list(tables)
@@ -115,6 +119,7 @@ def is_called_total(entry: DraftRow) -> bool:
 def row_problems(draft: SectionDraft, tried: TriedReading) -> Iterator[StatementProblem]:
     """Rows of which a remark says that they do not count, and those that may be sums: whether they were counted."""
     taken = set(map(id, tried.drafts))
+    doubted = _doubted_balances(draft, tried)
     for entry in draft.rows:
         text = " ".join(entry.texts)
         done = "it was counted" if id(entry) in taken else "it was left out"
@@ -123,10 +128,57 @@ def row_problems(draft: SectionDraft, tried: TriedReading) -> Iterator[Statement
             code, message = "BOOKING_UNPROVEN", f"the text of the row says {phrase!r}, and {done}"
         elif entry.doubt == SUMMED and not tried.is_summed and not is_called_total(entry):
             code, message = "TOTAL_SUSPECTED", f"the row is the sum of those above it; {done}"
+        elif id(entry) in doubted:
+            code, message = (
+                "TOTAL_SUSPECTED",
+                f"the row is called a balance, and none proves it; {done}",
+            )
         else:
             continue
         place = RowPlace(entry.page, entry.line)
         yield StatementProblem(code=code, message=message, place=place, raw=text[:RAW_CHARS_MAX])
+
+
+def _doubted_balances(draft: SectionDraft, tried: TriedReading) -> set[int]:
+    """The rows between bookings that are called a balance, and to or from which no bookings lead.
+
+    Before the first booking and behind the last one is the place of a balance.
+    """
+    named = {id(entry) for entry in draft.rows if entry.doubt == NAMED_BALANCE}
+    if not named or not tried.drafts or tried.is_summed:
+        return set()
+    lines = [*map(id, draft.rows)]
+    first, last = lines.index(id(tried.drafts[0])), lines.index(id(tried.drafts[-1]))
+    booked = {id(e): row for e, row in zip(tried.drafts, tried.rows, strict=True)}
+    proven: set[int] = set()
+    for order in (draft.rows, draft.rows[::-1]):  # some banks print the newest row first
+        before = (
+            0  # the last row that is called a balance, and what has been booked since makes of it
+        )
+        running: Decimal | None = None
+        for entry in order:
+            if (row := booked.get(id(entry))) is not None:
+                printed, moved = (
+                    next(iter(_values(tried, [row.balance])), None),
+                    _value_of(row, tried),
+                )
+                if printed is not None:
+                    before, running = 0, printed
+                else:
+                    running = None if running is None or moved is None else running + moved
+            elif id(entry) in named:
+                value = next(iter(_values(tried, [*entry.money.values()])), None)
+                if running is not None and running == value:
+                    proven |= {before, id(entry)}
+                before, running = id(entry), value
+    return {each for each in lines[first : last + 1] if each in named} - proven
+
+
+def _value_of(row: StatementRow, tried: TriedReading) -> Decimal | None:
+    try:
+        return interpret.signed_amount(row, tried.terms)
+    except interpret.UnreadableText:
+        return None
 
 
 def currency_problem(tried: TriedReading) -> Iterator[StatementProblem]:

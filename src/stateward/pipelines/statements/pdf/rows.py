@@ -54,6 +54,7 @@ _DUE = re.compile(r"minim|mindest|asgari|\bdue\b|最低")
 MARKS_BELOW = ("CR", "DR")  # below an amount; other marks are also words
 MARK_REACH = 30.0  # points from the right edge of the row
 UNBOOKED = "a title above it says that it is not booked"
+NAMED_BALANCE = "it is called a balance"
 DATED = "dated"  # a balance that may be opening or closing: only its date is printed
 
 
@@ -521,13 +522,13 @@ class RowBuilder:
             )
         )
 
-    def _add_doubtful(self, one: ParsedLine) -> None:
+    def _add_doubtful(self, one: ParsedLine, why: str = "it looks like a balance") -> None:
         """Add a row that counts only if the statement adds up with it and not without it."""
         self._close()
         context = self.context
         self._begin(one, is_dated=bool(one.date))
         if self._open is not None:
-            self._open.doubt = "it looks like a balance"
+            self._open.doubt = why
             self.sections[-1].append(self._open)
         self._open, self.context = None, context
 
@@ -560,10 +561,14 @@ class RowBuilder:
         # `Saldo 31.12.23`: a lone word with nothing but a day behind it; `Saldo Bar 31.12.23` is a name.
         if not phrase or not any_money(one) or not (" " in phrase or _is_label(text, phrase)):
             return False
-        day = _full_date(one)
+        # `14/03  Balance  280.00`: in the column of amounts, a booking may be called so.
+        is_like_row = bool(one.date) and one.has_amount
+        day = _full_date(one) or (one.date if is_like_row else "")
         if not day:
             return False
         self._add_fact(DATED, as_debt(any_money(one), text), phrase, one, day)
+        if is_like_row:
+            self._add_doubtful(one, NAMED_BALANCE)
         return True
 
     def _is_total(self, one: ParsedLine) -> bool:
