@@ -161,8 +161,8 @@ def test_a_heading_with_a_gap_is_no_preamble_and_refused(tmp_path: Path) -> None
     assert code("id,,age\n1101,John,30\n1102,Julie,26\n", tmp_path) == "BAD_HEADER"
 
 
-def test_a_spreadsheet_is_refused_as_one(tmp_path: Path) -> None:
-    assert code(archive({"xl/workbook.xml": "<workbook/>"}), tmp_path) == "UNSUPPORTED_FORMAT"
+def test_a_spreadsheet_that_is_no_xlsx_is_refused_as_one(tmp_path: Path) -> None:
+    assert code(archive({"xl/workbook.bin": "x"}), tmp_path) == "UNSUPPORTED_FORMAT"
 
 
 def test_comments_are_left_out_and_the_last_may_be_the_heading(tmp_path: Path) -> None:

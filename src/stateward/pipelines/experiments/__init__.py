@@ -29,8 +29,8 @@ PLUGIN = Plugin(
             name="dataset",
             machine=MACHINE,
             title="Research data",
-            doc="CSV, TSV, or a ZIP with datapackage.json or a Table Schema",
-            suffixes=(".csv", ".tsv", ".txt", ".zip"),
+            doc="CSV, TSV, XLSX, or a ZIP with datapackage.json or a Table Schema",
+            suffixes=(".csv", ".tsv", ".txt", ".xlsx", ".zip"),
         ),
     ),
     detect="stateward.pipelines.experiments.detection:detect",
@@ -38,7 +38,7 @@ PLUGIN = Plugin(
         RecordView(
             machine=MACHINE,
             title="Research data",
-            accepts="CSV, TSV, ZIP with datapackage.json",
+            accepts="CSV, TSV, XLSX, ZIP with datapackage.json",
             result=("process", "sentence"),
         ),
     ),
@@ -76,10 +76,10 @@ PLUGIN = Plugin(
         run="stateward.pipelines.experiments.evaluate:evaluation",
         doc="""Compare tables and their statistics with the truth.
 
-        The truth of NAME.csv or NAME.zip stands beside it as NAME.truth.json: `rows`, `faults` (a list of [row,
-        column]), `missing` (column to count), and `statistics` (column to mean, standard_deviation, ...), which must
-        agree to 7 digits. A file without a truth is read, and shown with what was found. It ends with 1 if something
-        is wrong and nothing says so.
+        The truth of NAME.csv, NAME.xlsx or NAME.zip stands beside it as NAME.truth.json: `rows`, `faults` (a list of
+        [row, column]), `missing` (column to count), and `statistics` (column to mean, standard_deviation, ...), which
+        must agree to 7 digits. A file without a truth is read, and shown with what was found. It ends with 1 if
+        something is wrong and nothing says so.
         """,
     ),
     routes="stateward.pipelines.experiments.routes:HANDLERS",

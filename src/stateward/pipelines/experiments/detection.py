@@ -1,4 +1,4 @@
-"""Whether a file is research data: a ZIP with a data package, or a table of any kind."""
+"""Whether a file is research data: a ZIP with a data package, a spreadsheet, or a table of any kind."""
 
 import re
 import zipfile
@@ -10,6 +10,7 @@ from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.experiments.schema import heading_unit
 from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.files import ZIP, is_binary
+from stateward.pipelines.kit.sheet_texts import first_texts
 
 # A table may be anything, so that pipelines that know it better are believed first, and so are statements if as sure.
 # Only measurements have units, and only orders their headings; an account has a text for each booking, and amounts of
@@ -49,6 +50,12 @@ _UNIT = re.compile(
     r"|n|counts?|px|bp|pH|mmHg|ha|rpm|dBm?|a\.u\.|in|inch(?:es)?|ft|lbs?|oz|mph|psi|t|individuals|cells|cfu|copies",
     re.IGNORECASE,
 )
+# Words of a spreadsheet of money. Its texts are seen without its rows, so that one such heading speaks against it.
+_MONEY = re.compile(
+    r"\b(?:balance|saldo|solde|kontostand|amounts?|betrag|montant|importe|importo|debit|credit|d[eé]bit|cr[eé]dit|soll|haben|iban|"
+    r"withdrawals?|deposits?|prices?|\w*preis|prix|precio|prezzo|payee|customer|invoice|sku|ean|gtin|currency|w[aä]hrung|devise)\b",
+    re.IGNORECASE,
+)
 _TIME = re.compile(
     r"(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}[T ,]\s?)?"
     r"(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?"
@@ -65,6 +72,7 @@ _AMOUNT_AT_END = re.compile(
 _DESCRIPTION = re.compile(
     r'\s*\{(?=[\s\S]{0,4000}"resources"\s*:\s*\[)[\s\S]{0,8000}"(?:path|schema)"\s*:'
 )
+WORKBOOK = "xl/workbook.xml"
 _UNIT_PARTS = re.compile(r"[\s()/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
 
 
@@ -198,12 +206,24 @@ def _is_unit(text: str) -> bool:
 def _archive(content: Content) -> Detected | None:
     try:
         with zipfile.ZipFile(content.path) as archive:
-            names = [each.rpartition("/")[2] for each in archive.namelist()[:NAMES_MAX]]
+            paths = archive.namelist()[:NAMES_MAX]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return None
+    if WORKBOOK in paths:
+        return _spreadsheet(content)
+    names = [each.rpartition("/")[2] for each in paths]
     if "datapackage.json" in names:
         return Detected(source_type="dataset", format="package", confidence=PACKAGE)
     has_table = any(name.lower().endswith((".csv", ".tsv")) for name in names)
     return (
         Detected(source_type="dataset", format="archive", confidence=ARCHIVE) if has_table else None
     )
+
+
+def _spreadsheet(content: Content) -> Detected:
+    """A spreadsheet: research data for sure only by units and what is measured, and never beside words of money."""
+    texts = first_texts(content.path)
+    is_told = _units(texts) >= UNITS_MIN or sum(map(_names_measure, texts)) >= MEASURED_MIN
+    is_money = any(_MONEY.search(each) and not _units([each]) for each in texts)
+    confidence = MEASUREMENTS if is_told and not is_money else ARCHIVE
+    return Detected(source_type="dataset", format="spreadsheet", confidence=confidence)

@@ -18,7 +18,7 @@ from stateward.pipelines.experiments.settings import ExperimentSettings
 from stateward.pipelines.kit.evaluation import DocumentScore, StagesRun, run_stages
 from stateward.pipelines.kit.ground_truth import TruthFiles, documents_in, mapping
 
-SUFFIXES = frozenset({".csv", ".tsv", ".zip"})
+SUFFIXES = frozenset({".csv", ".tsv", ".xlsx", ".zip"})
 RUNNERS = {"validate": "experiments.validate", "process": "experiments.process"}
 COLUMNS = ("dataset", "right", "result", "data points", "columns", "faults", "wrong")
 TOLERANCE = Decimal("0.5e-7")  # relative: seven digits

@@ -1,4 +1,4 @@
-"""Tables as they were submitted: a CSV file, or a ZIP with CSV files and, beside them, what describes them.
+"""Tables as they were submitted: a CSV file, a spreadsheet, or a ZIP with CSV files and what describes them.
 
 A ZIP may hold a `datapackage.json` (Frictionless Data Package), or CSV files with a Table Schema beside each:
 `NAME.schema.json`, or `schema.json` for the only table. Nothing of an archive is written under its own name.
@@ -27,6 +27,7 @@ from stateward.pipelines.experiments.schema import (
 )
 from stateward.pipelines.experiments.settings import ExperimentSettings
 from stateward.pipelines.kit.archives import (
+    check_inflated,
     check_sizes,
     check_unencrypted,
     open_archive,
@@ -41,7 +42,8 @@ HEAD_BYTES = 4096
 TABLES_MAX = 50
 JSON_BYTES_MAX = 4 * 1024 * 1024
 PACKAGE = "datapackage.json"
-SHEETS = frozenset({"xl/workbook.xml", "xl/workbook.bin", "content.xml"})
+WORKBOOK = "xl/workbook.xml"
+OTHER_SHEETS = frozenset({"xl/workbook.bin", "content.xml"})
 TABLE_ENDS = (".csv", ".tsv", ".tab")
 
 TOO_MANY_ROWS = "TOO_MANY_ROWS"
@@ -60,6 +62,7 @@ PREAMBLE_SKIPPED = "PREAMBLE_SKIPPED"
 UNITS_ROW = "UNITS_ROW"
 MISSING_TOLD = "MISSING_TOLD"
 HEADER_REPEATED = "HEADER_REPEATED"
+SHEET_LEFT_OUT = "SHEET_LEFT_OUT"
 # `missing = -999`, `No data: -9999.0`, `Fehlwert: -99`: a number, which alone could be a value.
 _MISSING_TOLD = re.compile(
     r"\b(?:missing|no[ _-]?data|fill|fehl(?:end\w*|wert\w*)|manquant\w*|mancant\w*|faltante\w*|ontbrekend\w*)"
@@ -106,6 +109,8 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     schema: TableSchema | None = None
     dialect: Fields = {}
     encoding: str = ""
+    records: list[Record] | None = None  # of a sheet, which has its cells already
+    notes: tuple[str, ...] = ()
 
 
 def read_dataset(path: Path, *, name: str, scratch: Path, settings: ExperimentSettings) -> Dataset:
@@ -113,11 +118,11 @@ def read_dataset(path: Path, *, name: str, scratch: Path, settings: ExperimentSe
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     _check_kind(head)
+    stem = posixpath.splitext(posixpath.basename(name.replace("\\", "/")))[0] or "data"
     if head.startswith(ZIP):
-        plans, package = _archive_plans(path, scratch, settings)
+        plans, package = _archive_plans(path, stem, scratch, settings)
     else:
-        stem = posixpath.splitext(posixpath.basename(name.replace("\\", "/")))[0]
-        plans, package = [_Plan(name=stem or "data", path=path)], {}
+        plans, package = [_Plan(name=stem, path=path)], {}
     left, tables = settings.rows_max, []
     for plan in plans:
         table = _read(plan, settings, rows_max=left)
@@ -145,7 +150,7 @@ def _check_kind(head: bytes) -> None:
 
 
 def _archive_plans(
-    path: Path, scratch: Path, settings: ExperimentSettings
+    path: Path, name: str, scratch: Path, settings: ExperimentSettings
 ) -> tuple[list[_Plan], Fields]:
     with open_archive(path) as archive:
         entries = [each for each in archive.infolist() if not each.is_dir()]
@@ -153,6 +158,9 @@ def _archive_plans(
         check_sizes(entries, bytes_max=settings.inflated_bytes_max, setting=setting)
         check_unencrypted(entries)
         names = {each.filename: each.file_size for each in entries}
+        if WORKBOOK in names:
+            check_inflated(path, entries, bytes_max=settings.inflated_bytes_max, setting=setting)
+            return _sheet_plans(path, name), {}
         found = [name for name in names if posixpath.basename(name) == PACKAGE]
         box = _Box(archive, names, scratch, settings)
         if found:
@@ -245,9 +253,9 @@ def _resource_plan(box: _Box, folder: str, resource: object, at: int) -> _Plan:
 
 def _loose_plans(box: _Box) -> list[_Plan]:
     tables = sorted(name for name in box.names if name.lower().endswith(TABLE_ENDS))
-    if SHEETS.intersection(box.names):
+    if OTHER_SHEETS.intersection(box.names):
         raise FatalFailure(
-            "it is a spreadsheet, which is not read; save each sheet of it as CSV",
+            "it is no spreadsheet of a kind that is read; save it as XLSX, or each sheet of it as CSV",
             code=UNSUPPORTED_FORMAT,
         )
     if not tables or len(tables) > TABLES_MAX:
@@ -269,19 +277,76 @@ def _loose_plan(box: _Box, name: str, *, is_only: bool) -> _Plan:
     return _Plan(name=posixpath.basename(stem), path=box.file(name), schema=schema)
 
 
+# Spreadsheets
+
+
+def _sheet_plans(path: Path, name: str) -> list[_Plan]:
+    """A table for each sheet; one of words alone, in a single column, is about the others and is noted."""
+    from stateward.pipelines.kit.spreadsheets import (
+        FORMULA_UNSAVED,
+        read_sheets,
+        unsaved_formulas,
+        unsaved_message,
+    )
+
+    tables: list[tuple[str, list[Record]]] = []
+    notes: list[str] = []
+    for sheet, rows in read_sheets(path):
+        records = _sheet_records(rows)
+        if not records:
+            continue
+        if max(len(cells) for _, cells in records) == 1 and not any(
+            _is_data(cells) for _, cells in records
+        ):
+            notes.append(
+                f"{SHEET_LEFT_OUT}: the sheet {sheet!r} holds words in one column and no table"
+            )
+        else:
+            tables.append((sheet, records))
+    if not tables or len(tables) > TABLES_MAX:
+        raise FatalFailure(
+            f"the spreadsheet holds {len(tables)} sheets with a table; 1 to {TABLES_MAX} are read",
+            code=NO_TABLE,
+        )
+    if cells := unsaved_formulas(path):
+        notes.append(f"{FORMULA_UNSAVED}: {unsaved_message(cells)}")
+    return [
+        _Plan(
+            name=sheet if len(tables) > 1 else name,
+            path=path,
+            records=records,
+            notes=tuple(notes) if at == 0 else (),
+        )
+        for at, (sheet, records) in enumerate(tables)
+    ]
+
+
+def _sheet_records(rows: Sequence[list[str]]) -> list[Record]:
+    """The rows that hold anything, as wide as the widest of them; a line of one cell is as long as it is in a text."""
+    filled = [
+        (line, cells) for line, cells in enumerate(rows, start=1) if any(map(str.strip, cells))
+    ]
+    width = max((_width_of(cells) for _, cells in filled), default=0)
+    return [
+        (line, cells[:1] if _width_of(cells) == 1 < width else cells[:width])
+        for line, cells in filled
+    ]
+
+
+def _width_of(cells: Sequence[str]) -> int:
+    """How many cells there are up to the last that holds anything."""
+    return max((at for at, cell in enumerate(cells, start=1) if cell.strip()), default=0)
+
+
 # Tables
 
 
 def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
-    encoding = find_encoding(plan.path, hint=plan.encoding)
-    with plan.path.open("r", encoding=encoding.name, errors="replace") as file:
-        if is_binary(file.read(HEAD_BYTES)):
-            raise FatalFailure(f"{plan.name} is no text", code=UNSUPPORTED_FORMAT)
     faults: list[tuple[int, str]] = []
-    records = list(islice(_records(plan, encoding.name, faults), rows_max + PREAMBLE_MAX))
-    notes: list[str] = []
-    if encoding.name not in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not plan.encoding:
-        notes.append(f"{ENCODING_GUESSED}: {plan.name} is read as {encoding.name}: {encoding.why}")
+    notes = [*plan.notes]
+    records = plan.records
+    if records is None:
+        records = _text_records(plan, rows_max + PREAMBLE_MAX, faults, notes)
     records = _without_empty_end(records)
     missing: tuple[str, ...] = ()
     if plan.schema is None:
@@ -332,6 +397,19 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
         faults=tuple(faults),
         notes=tuple(notes),
     )
+
+
+def _text_records(
+    plan: _Plan, records_max: int, faults: list[tuple[int, str]], notes: list[str]
+) -> list[Record]:
+    """The records of a text, in the encoding that it has."""
+    encoding = find_encoding(plan.path, hint=plan.encoding)
+    with plan.path.open("r", encoding=encoding.name, errors="replace") as file:
+        if is_binary(file.read(HEAD_BYTES)):
+            raise FatalFailure(f"{plan.name} is no text", code=UNSUPPORTED_FORMAT)
+    if encoding.name not in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not plan.encoding:
+        notes.append(f"{ENCODING_GUESSED}: {plan.name} is read as {encoding.name}: {encoding.why}")
+    return list(islice(_records(plan, encoding.name, faults), records_max))
 
 
 def _missing_told(records: Sequence[Record]) -> tuple[str, ...]:
