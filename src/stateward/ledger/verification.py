@@ -268,10 +268,12 @@ class LedgerVerifier:
                 self._span.extend(span)
             return info.head or "", info.last_seq or 0
         path = self._folder / info.file
-        if not path.exists():
+        try:
+            head, seq, size, tail = self._check_lines(info, path)
+        except FileNotFoundError:
+            # Or a writer has packed it since the list was read: then there is another list, and all is read anew.
             self._report_bad_line(info, MISSING, byte=0, seq=info.first_seq)
             return info.head or "", info.end_seq
-        head, seq, size, tail = self._check_lines(info, path)
         if info.last_seq is None:
             tail = without_padding(tail)
             why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head_seq)
