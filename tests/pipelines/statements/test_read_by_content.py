@@ -213,6 +213,24 @@ def test_pages_of_dated_whole_amounts_are_a_statement(tmp_path: Path) -> None:
     assert _confidence(tmp_path / "b.pdf", sheet(*undated).pdf()) == UNLIKELY
 
 
+@pytest.mark.parametrize(
+    ("texts", "is_row"),
+    [
+        (("13/03/2026", "Tesco Stores", "-12.30"), True),
+        (("13 Mar 2026", "Salary ACME", "2,412.30 CR"), True),
+        (("13.03.2026  Miete  -812,30",), True),
+        (("Letter of 13.03.2026", "about our meeting", "at 12.30"), False),
+        (("Invoice", "13/03/2026 consulting, with VAT 20", "12.30"), False),
+    ],
+)
+def test_a_page_of_one_row_without_a_heading_may_be_a_statement(
+    tmp_path: Path, texts: tuple[str, ...], is_row: bool
+) -> None:
+    row = [(40.0 + 150 * at, text) for at, text in enumerate(texts)]
+
+    assert (_confidence(tmp_path / "a.pdf", sheet(row).pdf()) > UNLIKELY) is is_row
+
+
 def test_units_in_headings_do_not_hide_what_a_column_is(tmp_path: Path) -> None:
     text = "booking_date;purpose;amount_in_cents;currency\n20260905;Bahn;-11452;EUR\n"
 

@@ -130,6 +130,11 @@ _PROSE_END = re.compile(r"[.;:!?][\"')\]]?$")
 _PDF_ROW = re.compile(
     r"\S {2,}\S|^\W*\d{1,4}[./-](?:0?[1-9]|[12]\d|3[01])(?!\d)|\d[.,]\d\d[^\w\n]{1,4}(?:[A-Z]{3} ?)?\d"
 )
+# One row without a heading: a line begins with a day, something is named behind it, and an amount ends it.
+_PDF_ONE_ROW = re.compile(
+    r"(?m)^\W{0,3}\d{1,4}[./ -](?:\d{1,2}|[^\W\d_]{3,4}\.?)(?:[./ -]\d{2,4})?\s[^\d\n]{0,40}[^\W\d_]{3}"
+    r"(?:.|\n(?!\n)){0,80}?[\s+-]\d[\d.,' ]{0,12}[.,]\d\d\W{0,3}[A-Za-z]{0,3}\W*$"
+)
 PDF_DAYS_MIN = 3
 _PDF_DAY = re.compile(
     r"(?m)^\s*(?:\d{1,4}\s?[./\-年년]\s?\d{1,2}(?:\s?[./\-月월]\s?\d{1,4}|(?=[/\s]|$))|\d{1,2}[ -][^\W\d_]{3,4}\b)"
@@ -219,9 +224,11 @@ def _is_other(shown: Peek) -> bool:
         return True
     if any(len(amounts_of(text)) >= PDF_AMOUNTS_MIN for text in shown.texts):
         return any(map(_is_bill, shown.texts))
-    return any(map(_is_worded, shown.texts)) or (
-        shown.is_whole and max(map(len, shown.texts)) < PDF_LETTERS_MIN
-    )
+    if any(map(_is_worded, shown.texts)):
+        return True
+    if not shown.is_whole or max(map(len, shown.texts)) >= PDF_LETTERS_MIN:
+        return False
+    return not any(_PDF_ONE_ROW.search(text) and not _is_bill(text) for text in shown.texts)
 
 
 def _is_worded(text: str) -> bool:
