@@ -12,6 +12,7 @@ from _pytest.mark.structures import ParameterSet
 from msgspec import Struct
 from msgspec.structs import fields
 
+from lab.brokers import free_port
 from stateward.core import (
     errors,
     machine,
@@ -120,6 +121,54 @@ def test_the_example_of_the_readme_is_short() -> None:
     (example,) = fenced(README.read_text("utf-8"), "python")
 
     assert len([line for line in example.splitlines() if line]) <= 20
+
+
+@pytest.mark.long
+def test_the_lines_of_the_readme_over_http_take_an_upload_to_its_end(tmp_path: Path) -> None:
+    upload, _ = readme_over_http()
+    port = str(free_port())
+    submit, rest = (
+        upload.replace("8420", port).replace("up &", f"up --port {port} &").split("uploads\n", 1)
+    )
+    wait = next(line for line in rest.splitlines() if "?wait=" in line)
+
+    with Session(tmp_path) as session:
+        code, printed = session.run(f"({submit}uploads) 2> told")
+        assert code == 0, printed
+        (upload_id,) = re.findall(r'"upload_id":"(\w+)"', printed)
+        ended = session.run(wait.replace("UL_…", upload_id).replace("curl", "curl -s"))
+
+    assert '"status":"normalized"' in ended[1]
+
+
+@pytest.mark.long
+def test_the_lines_of_the_readme_about_webhooks_print_a_signed_message(tmp_path: Path) -> None:
+    _, webhook = readme_over_http()
+    port = str(free_port())
+    add, rest = webhook.replace("9000", port).split("# shows the secret\n")
+    (secret,) = re.findall(r"--secret (\S+)", rest)
+
+    with Session(tmp_path) as session:
+        added = session.run(add)[1]
+        (shown,) = re.findall(r"whsec_\S+", added)
+        rest = rest.replace(secret, shown).replace(" &  ", " > received &  ")
+        code, printed = session.run(f"{rest}\nwait")
+        received = (session.folder / "received").read_text("utf-8")
+
+    assert code == 0, printed
+    assert "upload.normalized" in received
+    assert "signature right" in received
+
+
+def readme_over_http() -> tuple[str, str]:
+    """The two blocks of its section on HTTP, for any folder."""
+    section = README.read_text("utf-8").split("\n## Over HTTP\n")[1].split("\n## ")[0]
+    samples = "src/stateward/pipelines"
+    first, second = (
+        each.replace(".venv/bin/", "").replace(samples, str(ROOT / samples))
+        for each in fenced(section, "sh")
+    )
+    return first, second
 
 
 def worked(page: Path) -> ParameterSet:
