@@ -171,6 +171,18 @@ def test_a_claim_is_renewed_while_its_page_is_open(service: Scene, page: Page) -
         page.clock.run_for(60_000)
 
 
+def test_a_note_alone_rejects_nothing(service: Scene, page: Page) -> None:
+    (record_id,) = waiting(service, "noted.txt")
+    page.goto(service.page(f"/review/{record_id}"))
+    expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
+
+    page.locator("#notes").fill("I called the customer")
+    page.keyboard.press("Control+Enter")
+
+    expect(page.locator("#said")).to_contain_text("Change a field first")
+    assert service.app.reviews.task(record_id).pending is None
+
+
 @pytest.mark.long
 def test_rejecting_wants_a_reason(service: Scene, page: Page) -> None:
     page.clock.install()

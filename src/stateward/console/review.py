@@ -30,10 +30,10 @@ from stateward.console.layout import fragment, page, value_text
 from stateward.console.record import can_correct, headline, order_columns
 from stateward.console.static_files import BASE
 from stateward.core.approvals import has_approved, person_of
-from stateward.core.errors import ReviewRefused
 from stateward.core.model import NOTES, Fields, Json, Record
 from stateward.definition.display import Column, ItemView, columns_of
 from stateward.engine.review_tasks import Task
+from stateward.engine.reviews import Refusals
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -103,8 +103,15 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     files: list[FileLink]
     has_approved: bool
     """Whether the caller has accepted it, as one of several who must."""
-    refusal: str
-    """Why a decision of the caller would be refused: others decide it. "" if it is not."""
+    refusals: Refusals
+
+    @property
+    def refused(self) -> list[str]:
+        """The actions that this caller would be refused."""
+        accepting = [] if not self.refusals.accept else ["correct"]
+        if self.has_approved or self.refusals.accept:
+            accepting.append("approve")
+        return list(self.task.actions) if self.refusals.decide else accepting
 
 
 @get("/review", opt={"right": "read"})
@@ -237,22 +244,15 @@ def look(app: App, caller: Caller, record_id: str) -> Work:
         if caller.record_id is not None
         else file_links(task.record, app.records.files(task.record)),
         has_approved=task.is_open and has_approved(task.record, person_of(caller.actor)),
-        refusal=_refusal(app, caller, task),
+        refusals=_refusals(app, caller, task),
     )
 
 
-def _refusal(app: App, caller: Caller, task: Task) -> str:
+def _refusals(app: App, caller: Caller, task: Task) -> Refusals:
     """As the service would say it to a reviewer, so that the page offers nothing that is then refused."""
-    review = app.registry.of(task.record).review_in.get(task.record.status)
-    if not caller.may("review") or not task.is_open or review is None:
-        return ""
-    try:
-        app.reviews.reviewers.check_person(
-            task.record, review, person_of(caller.actor), is_administrator=caller.may("admin")
-        )
-    except ReviewRefused as refused:
-        return str(refused)
-    return ""
+    if not caller.may("review") or not task.is_open:
+        return Refusals()
+    return app.reviews.refusals(task, caller.actor, is_administrator=caller.may("admin"))
 
 
 def _further_notes(record: Record, problems: Sequence[Fields]) -> list[str]:

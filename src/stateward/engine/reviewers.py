@@ -56,6 +56,19 @@ class Reviewers:
                 f"{referral['by']} asked {to} for a second opinion on {record.id}: {to} decides it"
             )
 
+    def check_asker(
+        self, record: Record, review: Review, person: str, *, is_administrator: bool
+    ) -> bool:
+        """Refuse who may not ask for a second opinion; whether this person asked for the one that is awaited.
+
+        Who asked may ask again, also to take it back.
+        """
+        referral = referral_of(record)
+        is_again = referral is not None and referral.get("by") == person
+        if not is_again:
+            self.check_person(record, review, person, is_administrator=is_administrator)
+        return is_again
+
     def check_second(self, record: Record, deciding: DecisionRequest, answer: str) -> None:
         """Refuse a second approval of one person: it would count as that of another."""
         person = person_of(deciding.actor, deciding.reviewer)

@@ -73,7 +73,7 @@ from stateward.engine.corrections import (
 from stateward.engine.pending_decisions import CorrectedValues, PendingDecision
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.review_tasks import ReviewTasks, Task
-from stateward.engine.reviewers import check_reason_code, referral_of
+from stateward.engine.reviewers import check_reason_code
 from stateward.storage.audit import (
     DECISION_UNDONE,
     REVIEW_DECIDED,
@@ -97,6 +97,15 @@ Judge: TypeAlias = Callable[[Record, Sequence[Fields], Sequence[str]], Judged]
 # What keeps a record from being approved as it is, given the problems that the checks found: (field, sentence) each.
 Approval: TypeAlias = Callable[[Record, Sequence[Fields]], Sequence[tuple[str, str]]]
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Refusals(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a person may not do what a review offers, in a sentence each; "" for what the person may do."""
+
+    decide: str = ""
+    accept: str = ""
+    refer: str = ""
+    link: str = ""
 
 
 class Reviews(ReviewTasks):
@@ -331,6 +340,30 @@ class Reviews(ReviewTasks):
                 self._note(DECISION_UNDONE, record, actor, each.action, each.batch)
             return undone
 
+    def refusals(self, task: Task, actor: str, *, is_administrator: bool) -> Refusals:
+        """Why this person is refused what can be done with an open review, by the rules that refuse it."""
+        record, person = task.record, person_of(actor)
+        review = self._registry.of(record).review_in.get(record.status)
+        if review is None:
+            return Refusals()
+
+        def check_person() -> None:
+            self.reviewers.check_person(record, review, person, is_administrator=is_administrator)
+
+        def check_asker() -> None:
+            self.reviewers.check_asker(record, review, person, is_administrator=is_administrator)
+
+        def check_maker() -> None:
+            self._check_maker(record, review, actor, is_administrator=is_administrator)
+
+        decide = _refusal_of(check_person)
+        return Refusals(
+            decide=decide,
+            accept=decide or _refusal_of(lambda: self._check_own(record, actor)),
+            refer=_refusal_of(check_asker),
+            link=_refusal_of(check_maker),
+        )
+
     # A second opinion
 
     def refer(self, asking: OpinionRequest) -> Task:
@@ -345,12 +378,10 @@ class Reviews(ReviewTasks):
             record, review = self._open(asking.record_id, asking.machines, asking.actor, "refer")
             if asking.version is not None and asking.version != record.version:
                 raise ConcurrentModification(record.id, expected=asking.version)
-            person, former = person_of(asking.actor), referral_of(record)
-            is_again = former is not None and former.get("by") == person
-            if not is_again:
-                self.reviewers.check_person(
-                    record, review, person, is_administrator=asking.is_administrator
-                )
+            person = person_of(asking.actor)
+            is_again = self.reviewers.check_asker(
+                record, review, person, is_administrator=asking.is_administrator
+            )
             to = self.reviewers.addressee(asking.to, review, by=person, is_again=is_again)
             now, type_ = self._clock(), f"{review.name}.{REFERRED}"
             count, digest = None, None
@@ -401,8 +432,7 @@ class Reviews(ReviewTasks):
             record, review = self._open(record_id, machines, actor, "link")
             if self._pending_of(record) is not None:
                 raise InvalidRequest(f"you have decided {record.id}; undo that first")
-            if not is_administrator:
-                self._check_maker(record, review, actor)
+            self._check_maker(record, review, actor, is_administrator=is_administrator)
             invited = f"{PERSON}{person}@{LINK_PREFIX}"
             name = person_of(invited)
             self.reviewers.check_person(record, review, name)
@@ -413,7 +443,11 @@ class Reviews(ReviewTasks):
             self._claims.drop(record.id)
             return record
 
-    def _check_maker(self, record: Record, review: Review, actor: str) -> None:
+    def _check_maker(
+        self, record: Record, review: Review, actor: str, *, is_administrator: bool
+    ) -> None:
+        if is_administrator:
+            return
         self.reviewers.check_person(record, review, person_of(actor))
         if review.approvals > 1:
             raise ReviewRefused(
@@ -542,13 +576,8 @@ class Reviews(ReviewTasks):
             raise InvalidRequest("a correction names at least one field and its right value")
         if len(deciding.corrected) > VALUES_MAX:
             raise InvalidRequest(f"a correction has at most {VALUES_MAX} fields")
-        if answer in (ANSWERS[APPROVE], ANSWERS[CORRECT]) and self._is_own(
-            record, deciding.actor, deciding.reviewer
-        ):
-            raise ReviewRefused(
-                f"{plain_actor(deciding.actor)} submitted {record.id}, and who submits a document may not accept it: "
-                "another person must decide it"
-            )
+        if answer in (ANSWERS[APPROVE], ANSWERS[CORRECT]):
+            self._check_own(record, deciding.actor, deciding.reviewer)
         # What another person corrected was checked then: the problems are those of the former values.
         is_checked = is_corrected(approvals_of(record))
         if (
@@ -573,6 +602,13 @@ class Reviews(ReviewTasks):
         if not (deciding.notes or "").strip():
             raise InvalidRequest(
                 f"give a reason (`notes`, --reason): {record.id} is timed out before its deadline{until}"
+            )
+
+    def _check_own(self, record: Record, actor: str, reviewer: str | None = None) -> None:
+        if self._is_own(record, actor, reviewer):
+            raise ReviewRefused(
+                f"{plain_actor(actor)} submitted {record.id}, and who submits a document may not accept it: "
+                "another person must decide it"
             )
 
     def _is_own(self, record: Record, actor: str, reviewer: str | None = None) -> bool:
@@ -712,6 +748,14 @@ class Reviews(ReviewTasks):
 
 
 CLAIMING = "claim"
+
+
+def _refusal_of(check: Callable[[], object]) -> str:
+    try:
+        check()
+    except ReviewRefused as refused:
+        return str(refused)
+    return ""
 
 
 def _plain(values: Values) -> CorrectedValues:

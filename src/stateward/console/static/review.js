@@ -16,6 +16,8 @@ let present = null; // what is looked at: { id, version }
 const opening = () => work.dataset.opening || null;
 
 const article = () => work.querySelector("article");
+// Whether this person may decide it so: of another group, or of whom it was submitted by, the service refuses it.
+const isOffered = (action) => Boolean(article()?.dataset.actions.split(" ").includes(action));
 const tasks = () => [...document.querySelectorAll("[data-task]")];
 const say = (text) => {
   const line = document.getElementById("said");
@@ -73,7 +75,7 @@ async function claim(id) {
   return id;
 }
 function allow(isClaimed) {
-  work.querySelectorAll("[data-decide]").forEach((button) => { button.disabled = !isClaimed; });
+  work.querySelectorAll("[data-decide]").forEach((button) => { button.disabled = !isClaimed || !isOffered(button.dataset.decide); });
   if (isClaimed) look();
 }
 setInterval(() => { if (!document.hidden && present && !skipped.has(present.id) && isClaimed()) claiming = claim(present.id); }, Number(work.dataset.renewMs));
@@ -131,6 +133,7 @@ work.addEventListener("focusin", (event) => {
   const field = event.target.closest(".field, tr[data-field]");
   if (field) point(field.dataset.field);
 });
+work.addEventListener("focusout", (event) => { delete event.target.dataset.for; });
 work.addEventListener("click", (event) => {
   const mark = event.target.closest(".mark, .spot");
   const row = event.target.closest("tr[data-field]");
@@ -192,12 +195,11 @@ function moved() {
   return Object.fromEntries(still.map((each) => [each.name, each.dataset.movedTo]));
 }
 function look() {
-  if (!article()?.dataset.actions) return; // another person decides it
   const isChanged = Object.keys(corrected()).length > 0;
   const button = document.getElementById("correct");
-  if (button) button.disabled = !isChanged;
+  if (button) button.disabled = !isChanged || !isOffered("correct");
   const approve = document.getElementById("approve");
-  if (approve) approve.disabled = isChanged;
+  if (approve) approve.disabled = isChanged || !isOffered("approve");
 }
 work.addEventListener("input", (event) => {
   if (event.target.matches(".field input") && event.target.value) setAbsent(event.target, false);
@@ -230,13 +232,18 @@ let attempt = null; // what was pressed last and not answered: pressed again, it
 async function decide(action) {
   if (opening()) { toast("The next review is still loading: look at it, then decide.", "bad"); return; }
   if (isDeciding || !present || !isAllowed || article().dataset.open !== "yes") return;
-  if (!article().dataset.actions.split(" ").includes(action)) return;
+  if (!isOffered(action)) return;
   const notes = document.getElementById("notes").value.trim();
   const code = document.getElementById("reason-code");
   const values = corrected();
   const isChanged = Object.keys(values).length > 0;
   if (action === "reject" && code && !code.value) { say("Choose the reason of the rejection."); code.focus(); return; }
-  if (action === "reject" && !notes && !code) { say("Say in the notes why it is rejected."); document.getElementById("notes").focus(); return; }
+  if (action === "reject" && !notes && !code) {
+    say("Say in the notes why it is rejected, then press Ctrl and Enter.");
+    document.getElementById("notes").focus();
+    document.getElementById("notes").dataset.for = "reject"; // until they are left: a note alone rejects nothing
+    return;
+  }
   if (action === "correct" && !isChanged) { say("Change a field first: e leads to the least certain one."); return; }
   if (action === "approve" && isChanged) { say("Fields were changed: send them with Ctrl and Enter, or undo them."); return; }
   const { id, version } = present;
@@ -360,7 +367,7 @@ addEventListener("pagehide", () => {
 // Keys
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.matches("input, textarea, select");
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); decide(event.target.id === "notes" && !Object.keys(corrected()).length ? "reject" : "correct"); return; }
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); decide(event.target.dataset.for ?? "correct"); return; }
   if (isTyping && event.key === "Escape") { event.target.blur(); point(null); return; }
   if (isTyping && event.key === "Enter") {
     event.preventDefault();
