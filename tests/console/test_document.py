@@ -12,11 +12,12 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 
-from stateward.console.content import Content, Form
+from stateward.console.content import Content, Form, packed_files
 from stateward.console.document import ShownFile
 from stateward.core.model import Json
 from stateward.definition.display import Where
 from stateward.settings import Settings
+from tests.archives import zipped
 from tests.console.scene import BROKEN, Scene, contract_pdf, contract_text, staged
 
 GALLERY = Path(__file__).with_name("gallery.py")
@@ -231,6 +232,67 @@ def test_a_text_that_is_shown_on_a_page_and_items_over_the_api_are_noted(tmp_pat
         ("document_read", record_id),
         ("exported", record_id),
     ]
+
+
+def test_an_archive_is_shown_as_the_files_that_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(
+        zipped({"data/rows.csv": b"a;b\n1;2\n", "plot.png": png(2, 2), "long.txt": b"x" * 70_000})
+    )
+
+    rows, picture, long = packed_files(path)
+
+    assert (rows.name, rows.size, rows.text, rows.is_cut) == (
+        "data/rows.csv",
+        8,
+        "a;b\n1;2\n",
+        False,
+    )
+    assert (picture.name, picture.text) == ("plot.png", None)
+    assert (len(long.text or ""), long.is_cut) == (64 * 1024, True)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        b"PK",
+        zipped({"[Content_Types].xml": b"<Types/>", "word/document.xml": b"<w/>"}),
+        zipped({f"{number:0200}": b"" for number in range(2000)}),
+        zipped({"a.txt": b"a"}).replace(b"PK\x01\x02", b"PK\x01\x03"),
+        zipped({"a.txt": b"a"})[:-30],
+    ],
+    ids=["no archive", "document", "long list", "damaged list", "cut"],
+)
+def test_a_document_of_another_kind_and_a_hostile_archive_are_only_saved(
+    tmp_path: Path, made: bytes
+) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(made)
+
+    assert packed_files(path) == []
+
+
+def test_a_locked_or_damaged_file_of_an_archive_is_listed_without_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    told = []
+    for made in (
+        zipped({"a.txt": b"a"}, password=True),
+        zipped({"a.txt": b"abcabcabc"}).replace(b"a.txtK", b"a.txt\xff"),
+    ):
+        path.write_bytes(made)
+        told += [(each.name, each.text) for each in packed_files(path)]
+
+    assert told == [("a.txt", None), ("a.txt", None)]
+
+
+def test_the_text_in_an_archive_stands_beside_its_values(scene: Scene) -> None:
+    made = zipped({"rows.csv": b"<b>time</b> [s];mass [kg]\n", "plot.png": png(2, 2)})
+    record_id = scene.submit(made, name="a.zip", machine="contract")
+
+    page = httpx2.get(scene.page(f"/records/{record_id}/document")).text
+
+    assert "&lt;b&gt;time&lt;/b&gt; [s];mass [kg]" in page
+    assert "plot.png" in page
 
 
 @pytest.mark.parametrize(

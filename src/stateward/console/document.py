@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from stateward.app import App
-from stateward.console.content import Content, Form, shown_as
+from stateward.console.content import Content, Form, PackedFile, packed_files, shown_as
 from stateward.core.errors import ArtifactError, UnknownName
 from stateward.core.files import SavedFile
 from stateward.core.model import Fields, Json, Record, clean_text
@@ -43,11 +43,19 @@ class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
     content: Content
     file: str = ""
     pages: Sequence[PageText] = ()
+    packed: Sequence[PackedFile] = ()
 
     @property
     def form(self) -> Form | str:
-        """How it is shown: `pages` is text that a stage made of what cannot be drawn."""
-        return "pages" if self.pages else self.content.form
+        """How it is shown: `pages` is text that a stage made of it, `packed` is what an archive holds."""
+        if self.pages:
+            return "pages"
+        return "packed" if self.packed else self.content.form
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is something to look at."""
+        return bool(self.pages or self.packed) or self.content.is_shown
 
     @property
     def kind(self) -> str:
@@ -67,7 +75,7 @@ class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
 
 async def note_shown(request: Asked, record: Record, shown: ShownFile | None) -> None:
     """Note that a document is read, where its text is a part of the page; any other is fetched, and noted then."""
-    if shown is not None and shown.form in ("text", "pages"):
+    if shown is not None and shown.form in ("text", "pages", "packed"):
         await note_read(request, DOCUMENT_READ, record_id=record.id, file=shown.file)
 
 
@@ -128,6 +136,7 @@ def shown_file(app: App, record: Record, base: str, *, file: str = "") -> ShownF
         name=str(record.labels.get("filename") or record.id),
         content=content,
         pages=pages,
+        packed=[] if content.is_shown or pages else packed_files(content.path),
     )
 
 

@@ -188,7 +188,7 @@ def look_at(app: App, caller: Caller, record_id: str) -> FlaggedWork:
     view = None if found is None else app.plugins.item_view(record, found[0])
     checked = checked_rows(app.records.items(record_id), view)
     shown = shown_file(app, record, BASE)
-    is_drawn = shown is not None and (bool(shown.pages) or shown.content.is_shown)
+    is_drawn = shown is not None and shown.is_shown
     return FlaggedWork(
         record=record,
         name=_name(record),
