@@ -50,6 +50,30 @@ def test_adding_a_list_makes_a_record_each_and_skips_what_is_known(tmp_path: Pat
         assert moved.metadata["reason"] == last["reason"]
 
 
+def test_a_record_of_an_identifier_is_listed_and_found_by_it(tmp_path: Path) -> None:
+    named = ("31452104", "PMC3166277", "10.7554/eLife.38959", "arXiv:2101.00001v2", "NCT01234567")
+    secret = "https://ann:pw@example.org/a/paper.pdf?signature=s3cret"
+    added = run(tmp_path, "add", *named, secret, "--json")
+
+    def listed(*query: str) -> list[str]:
+        command = ["--data", str(tmp_path), "list", *query]
+        lines = CliRunner().invoke(cli, command).stdout.splitlines()[1:]
+        return [line.split()[-1] for line in lines]
+
+    found = run(tmp_path, "add", *listed("machine:literature")[1:], "--json")
+    assert listed("machine:literature") == [
+        "https://example.org/a/paper.pdf",
+        "NCT01234567",
+        "arxiv:2101.00001v2",
+        "10.7554/eLife.38959",
+        "PMC3166277",
+        "pmid:31452104",
+    ]
+    assert listed("38959") == listed("document:38959") == ["10.7554/eLife.38959"]
+    assert json.loads(found.stdout)["counts"] == {"known": 5}, "what is listed can be added"
+    assert set(ids_of(found)) < set(ids_of(added))
+
+
 def test_a_doi_names_the_same_paper_however_it_is_written(tmp_path: Path) -> None:
     first = run(tmp_path, "add", "10.5555/SJ.2010.10", "--json")
     again = run(tmp_path, "add", "https://doi.org/10.5555/sj.2010.10", "--json")

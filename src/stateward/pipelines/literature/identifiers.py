@@ -6,7 +6,7 @@ before it, an arXiv id has its version only if one was given, an NCT number is i
 
 import re
 from collections.abc import Iterable, Mapping
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 SCHEMES = ("pmcid", "pmid", "doi", "arxiv", "nct")
 """In the order in which one is preferred to name a paper: the first leads to the fullest text."""
@@ -102,6 +102,17 @@ def asked_by(scheme: str, value: str) -> tuple[str, str]:
 def strongest(ids: Mapping[str, str]) -> tuple[str, str] | None:
     """The identifier that names a paper best; None if it has none."""
     return next(((scheme, ids[scheme]) for scheme in SCHEMES if ids.get(scheme)), None)
+
+
+def display_name(scheme: str, value: str) -> str:
+    """What a record is called whose document is only an identifier: a name that `identify` reads again.
+
+    Of an address without what may be secret: a login, and the parameters, which may be a signature.
+    """
+    if scheme != "url":
+        return f"{scheme}:{value}" if scheme in ("pmid", "arxiv") else value
+    parts = urlsplit(value)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from stateward.core.errors import FatalFailure
 from stateward.core.model import Json
 from stateward.pipelines.kit.failures import CORRUPT_FILE
 from stateward.pipelines.literature import MACHINE, SOURCE_TYPE
-from stateward.pipelines.literature.identifiers import SCHEMES, match_key
+from stateward.pipelines.literature.identifiers import SCHEMES, display_name, match_key
 from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, known_labels
 from stateward.pipelines.literature.sources import ADAPTERS, request_document
 
@@ -50,6 +50,7 @@ class Service(Protocol):
         *,
         labels: Mapping[str, str],
         reason: str | None,
+        name: str | None = None,
         entry: str | None = None,
     ) -> tuple[str, bool]:
         """The id of the record for a document, and whether it was there before; `entry` is the state of an import."""
@@ -113,6 +114,7 @@ def _add(
             request_document(scheme, value),
             labels=labels,
             reason=reason,
+            name=display_name(scheme, value),
             entry="legacy" if entry.is_legacy else None,
         )
         if is_known:

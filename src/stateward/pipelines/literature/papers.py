@@ -145,11 +145,12 @@ class StoredPapers:
         *,
         labels: Mapping[str, str],
         reason: str | None,
+        name: str | None = None,
         entry: str | None = None,
     ) -> tuple[str, bool]:
         found = self._app.submissions.submit(
-            source, machine=MACHINE, labels=labels, actor=self._actor, reason=reason, entry=entry
-        )
+            source, machine=MACHINE, name=name, labels=labels, actor=self._actor, reason=reason, entry=entry
+        )  # fmt: skip
         return found.record.id, found.is_duplicate
 
     def adopt_file(
