@@ -307,6 +307,7 @@ class _Glyphs:
         self._flags = ctypes.c_int()
         self._flags_at = ctypes.byref(self._flags)
         self._offs: dict[tuple[float, float], tuple[float, float]] = {}
+        self._bold: dict[int, bool] = {}
         self._box = raw.FS_RECTF()
         self._box_at = ctypes.byref(self._box)
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
@@ -321,8 +322,22 @@ class _Glyphs:
     def angle(self, index: int) -> float:
         return float(raw.FPDFText_GetCharAngle(self._text, index))
 
-    def is_bold(self, index: int) -> bool:
-        """Whether the font says of itself that it is bold: by its name, or by its flag."""
+    def object(self, index: int) -> int:
+        """Which text object of the page a glyph is of: all glyphs of one have one font and size. 0 if it is of none."""
+        thing = raw.FPDFText_GetTextObject(self._text, index)
+        return ctypes.addressof(thing.contents) if thing else 0
+
+    def is_bold(self, index: int, thing: int) -> bool:
+        """Whether the font of a text object says of itself that it is bold: by its name, or by its flag.
+
+        Objects are often whole lines, and to ask for the name of a font is the slow part.
+        """
+        found = self._bold.get(thing) if thing else None
+        if found is None:
+            found = self._bold[thing] = self._is_font_bold(index)
+        return found
+
+    def _is_font_bold(self, index: int) -> bool:
         size = raw.FPDFText_GetFontInfo(
             self._text, index, self._font, FONT_BYTES_MAX, self._flags_at
         )
@@ -503,9 +518,12 @@ def _read_fonts(
     parts: list[PdfWord], start: int, glyphs: _Glyphs, view: _PageView, *, is_level: bool
 ) -> list[PdfWord]:
     """The words of a token without the signs that touch them, and whether they are bold."""
+    thing = glyphs.object(start)
     if not is_level and len(parts) == 1 and not view.rotation:
-        parts = list(_without_signs(parts[0], start, glyphs, view))
-    if glyphs.is_bold(start):
+        last = start + len(parts[0].text) - 1
+        if last > start and not (thing and glyphs.object(last) == thing):  # else of one size
+            parts = list(_without_signs(parts[0], start, glyphs, view))
+    if glyphs.is_bold(start, thing):
         for word in parts:
             word.is_bold = True
     return parts
