@@ -80,6 +80,52 @@ def test_authors_an_abstract_without_a_word_and_bold_headings_are_read(tmp_path:
     assert "AUTHORS_FROM_LAYOUT" in {note.code for note in paper.notes}
 
 
+@pytest.mark.parametrize("last", ["3", "Seven"])
+@pytest.mark.parametrize("table_at", [60.0, 320.0])
+def test_no_cell_of_a_table_is_a_heading(tmp_path: Path, table_at: float, last: str) -> None:
+    page = a_page()
+    page.text(60, 112, "Anna Weir, Ben Mill", size=10)
+    for x, heading in ((60.0, "Valleys"), (320.0, "Counting of weirs")):
+        page.text(x, 150, heading, size=9.5, font="bold")
+        y = body(page, x, 164, times=3)
+        if x == table_at:
+            table(page, (x, x + 90, x + 160), y, last=last)
+        body(page, x, y + 140, times=3)
+
+    assert texts(printed(tmp_path, page).blocks, "heading") == ["Valleys", "Counting of weirs"]
+
+
+def table(page: Printed, places: Sequence[float], y: float, *, last: str) -> None:
+    """Bold heads, bold names of groups of rows that stand alone, and numbered rows."""
+    for x, cell in zip(places, ("River type", "Weirs", "Mills"), strict=True):
+        page.text(x, y, cell, size=9.5, font="bold")
+    rows = [
+        "Upper valley",
+        "1. Mountain brook",
+        "2. Meadow river",
+        "Lower valley",
+        "3. Marsh canal",
+    ]
+    for at, row in enumerate(rows, 1):
+        is_group = row.endswith("valley")
+        cells = (row,) if is_group else (row, "14", last)
+        for x, cell in zip(places, cells, strict=False):
+            page.text(x, y + 12 * at, cell, size=9.5, font="bold" if is_group else "")
+
+
+def test_the_number_of_a_heading_that_stands_beside_a_figure_goes_on_from_the_last() -> None:
+    def piece(text: str, *, is_cell: bool = True) -> Piece:
+        return Piece(text, Place(page=2), size=9.5, is_cell=is_cell)
+
+    shown = ("3.1 Weirs", "7 A mill that stands", "3.2 Mills", "1.8 Weirs of old", "3.2.1 Wheels")
+    found = paper_of(
+        [piece("Title", is_cell=False), piece("3 Methods", is_cell=False), *map(piece, shown)],
+        format_="pdf",
+    )
+
+    assert texts(found.blocks, "heading") == ["Methods", "Weirs", "Mills", "Wheels"]
+
+
 def test_an_abstract_beside_keywords_is_read_without_them(tmp_path: Path) -> None:
     page = a_page()
     page.text(60, 112, "Anna Weir, Ben Mill", size=10)

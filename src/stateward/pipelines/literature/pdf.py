@@ -237,8 +237,9 @@ def _paragraphs(lines: list[Line], body: float) -> list[Piece]:
 
 
 def _changes(last: Line, line: Line) -> bool:
-    """Whether bold begins or ends between two lines; a mark alone says nothing."""
-    return last.is_bold != line.is_bold and is_words(last.text) and is_words(line.text)
+    """Whether bold begins or ends between two lines; a mark alone says nothing, unless it is a cell."""
+    is_text = is_words(last.text) or not last.is_alone
+    return last.is_bold != line.is_bold and is_text and is_words(line.text)
 
 
 def _hanging_entries(lines: list[Line]) -> dict[Line, bool]:
@@ -301,13 +302,15 @@ def _piece(lines: list[Line], body: float, *, is_told: bool) -> Piece:
     )
     where = Place(page=lines[0].page, box=box)
     size = max(line.height for line in lines)
-    is_bold = is_told and all(line.is_bold and line.is_alone for line in lines)
+    is_cell = not all(line.is_alone for line in lines)
+    is_bold = is_told and not is_cell and all(line.is_bold for line in lines)
     return Piece(
         join_lines([line.text for line in lines]),
         where,
         size=size,
         is_large=size > LARGE_MIN * body,
         is_bold=is_bold and size > SMALL_MAX * body,
+        is_cell=is_cell,
         lines=[line.unmarked for line in lines],
     )
 

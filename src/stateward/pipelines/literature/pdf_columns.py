@@ -31,6 +31,8 @@ BAND_LINES_MIN = 3  # lines of an abstract that stands beside something else
 BAND_WORDS_MIN = 6  # a line of it: cells of a table have fewer
 BAND_GAP_MAX = 1.5  # of the height, between its lines
 HEADS_WITHIN = 4.0  # of the height: as far above it its heading may be
+ROW_GAP_MAX = 0.75  # of the height, between rows of a table
+BULLET_CHARS_MAX = 3  # or the letter of a list: (a)
 SPACED_MIN = 5  # letters
 EVEN_GAPS_MIN = 3  # in a row that are alike: a line that was stretched to the width of its column
 EVEN_GAPS = 0.06  # of a gap: as far they may differ
@@ -72,7 +74,9 @@ class Line:
         self.unmarked = self.text if len(level) == len(words) else _line_text(level)
         bold = sum(len(word.text) for word in words if word.is_bold)
         self.is_bold = bold > BOLD_SHARE_MIN * sum(len(word.text) for word in words)
-        self.is_alone = True  # nothing stands beside it in its column
+        self.is_alone = (
+            True  # it is no cell: nothing stands beside it in its column, nor on both sides of it
+        )
 
 
 def _middle_word(words: list[PdfWord]) -> PdfWord:
@@ -251,13 +255,27 @@ def _free_gap(lines: list[Line]) -> float | None:
 
 
 def _note_neighbours(lines: list[Line]) -> None:
-    """Which lines of a column stand alone on their height; cells of a table and words of a figure do not."""
+    """Which lines of a column stand alone on their height; cells of a table and words of a figure do not.
+
+    Neither does a line between two rows of cells, which names the rows below it.
+    """
     by_top = sorted(lines, key=lambda line: line.box[1])
     for at, line in enumerate(by_top):
         for other in by_top[at + 1 :]:
             if other.box[1] > line.box[3] - 0.3 * line.height:
                 break
             line.is_alone = other.is_alone = False
+    cells = [not line.is_alone and not _is_bullet(line) for line in by_top]
+    for at in range(1, len(by_top) - 1):
+        above, line, below = by_top[at - 1 : at + 2]
+        gap = ROW_GAP_MAX * line.height
+        is_near = line.box[1] - above.box[3] < gap and below.box[1] - line.box[3] < gap
+        if cells[at - 1] and cells[at + 1] and is_near:
+            line.is_alone = False
+
+
+def _is_bullet(line: Line) -> bool:
+    return len(line.text) <= BULLET_CHARS_MAX and not line.text.isalnum()
 
 
 def _columns(lines: list[Line], x: float, depth: int) -> Iterator[Line]:

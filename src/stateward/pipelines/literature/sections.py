@@ -111,6 +111,15 @@ def heading_label(line: str) -> str:
     return found["number"].rstrip(".") if found else ""
 
 
+def follows(label: str, last: str) -> bool:
+    """Whether the number of a part of a section is the next one: 3.1 after 3, or 4.3 after 4.2 or 4.2.7."""
+    *section, number = label.split(".")
+    known, before = last.split(".")[: len(section)], last.split(".")[len(section) :]
+    count = before[0] if before else "0"
+    is_next = count.isdecimal() and number.isdecimal() and int(number) == int(count) + 1
+    return bool(section) and known == section and is_next
+
+
 def plain_heading(line: str) -> str:
     """A heading as it is compared: without number and colon, in small letters."""
     return heading_text(line).strip(" .:").lower()

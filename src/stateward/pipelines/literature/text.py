@@ -23,6 +23,7 @@ from stateward.pipelines.literature.sections import (
     NAMED,
     REFERENCES,
     entry_label,
+    follows,
     heading_label,
     heading_level,
     heading_text,
@@ -44,10 +45,11 @@ TITLE_CHARS_MAX = 400
 class Piece:
     """A paragraph or a line of its own, with its place; `is_large` if it is printed larger than the text around it.
 
-    `is_bold` if it is all bold, in a text that is not, and stands alone. `lines` are its lines without raised marks.
+    `is_bold` if it is all bold, in a text that is not, and stands alone. `is_cell` if something stands beside it, or on
+    both sides of it, as cells of a table do. `lines` are its lines without raised marks.
     """
 
-    __slots__ = ("is_bold", "is_large", "lines", "size", "text", "where")
+    __slots__ = ("is_bold", "is_cell", "is_large", "lines", "size", "text", "where")
 
     def __init__(
         self,
@@ -57,6 +59,7 @@ class Piece:
         size: float = 0.0,
         is_large: bool = False,
         is_bold: bool = False,
+        is_cell: bool = False,
         lines: Sequence[str] = (),
     ) -> None:
         self.text = text
@@ -64,6 +67,7 @@ class Piece:
         self.size = size
         self.is_large = is_large
         self.is_bold = is_bold
+        self.is_cell = is_cell
         self.lines = lines
 
 
@@ -160,13 +164,17 @@ class _Reading:
         self.notes: list[Note] = []
         self.references_at: int | None = None
         self._section: tuple[str, ...] = ()
+        self._label = ""  # the last number of a heading
         self._chars = 0
 
     def take(self, piece: Piece, *, is_front: bool = False) -> None:
         text = piece.text
         is_cited = bool({plain_heading(each) for each in self._section} & REFERENCES)
         is_printed = is_printed_heading(piece) and not (is_cited and entry_label(text))
-        level = 0 if is_front else heading_level(text, is_cited=is_cited) or int(is_printed)
+        label = heading_label(text)
+        is_row = piece.is_cell and not is_printed and label and not follows(label, self._label)
+        worded = 0 if is_row else heading_level(text, is_cited=is_cited)
+        level = 0 if is_front else worded or int(is_printed)
         abstract = run_in_abstract(text)
         if not self.title and plain_heading(text) not in ABSTRACT and abstract is None:
             self.title = text[:TITLE_CHARS_MAX]
@@ -199,6 +207,7 @@ class _Reading:
             )
         )
         self._section = (*self._section[: level - 1], text)
+        self._label = heading_label(piece.text) or self._label
         if plain_heading(text) in REFERENCES and self.references_at is None:
             self.references_at = self._chars
 
