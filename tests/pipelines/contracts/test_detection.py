@@ -220,9 +220,8 @@ def test_only_the_start_of_an_entry_is_inflated(tmp_path: Path) -> None:
 
     assert seen(tmp_path / "a.docx", bomb.getvalue()) is None
     assert seen(tmp_path / "a.pdf", b"%PDF-1.4\nstream\n" + stream + b"\nendstream") is None
-    assert [len(each or b"") for each in peek._streams(b"stream\n" + stream)] == [
-        peek.STREAM_BYTES_MAX
-    ]
+    found = peek._streams(b"stream\n" + stream)
+    assert [len(each or b"") for _, _, each in found] == [peek.STREAM_BYTES_MAX]
 
 
 def test_glyphs_are_read_through_the_map_of_their_font(tmp_path: Path) -> None:
@@ -238,6 +237,69 @@ def test_glyphs_are_read_through_the_map_of_their_font(tmp_path: Path) -> None:
     path.write_bytes(data)
 
     assert [text.split() for text in peeked_texts(path)] == [["Ab", "cd", "ef"]]
+
+
+FONTS = (
+    b"1 0 obj <</Type/Page/Resources<</Font<</F1 2 0 R/F2 3 0 R>>>>/Contents 6 0 R>> endobj",
+    b"2 0 obj <</Type/Font/Subtype/Type0/ToUnicode 4 0 R>> endobj",
+    b"3 0 obj <</Type/Font/Subtype/Type0/ToUnicode 5 0 R>> endobj",
+)
+MAPS = (
+    b"1 beginbfrange <0001> <000D> <0041> endbfrange",
+    b"1 beginbfrange <0001> <000D> <0061> endbfrange",
+)
+
+
+def a_stream(number: int, data: bytes, about: bytes = b"") -> bytes:
+    head = b"%d 0 obj <</Length %d%s>>\nstream\n" % (number, len(data), about)
+    return head + data + b"\nendstream endobj"
+
+
+def a_packed_object_stream(objects: Iterable[bytes]) -> bytes:
+    heads = [each.split(b" ", 1)[0] for each in objects]
+    bodies = [each.split(b"obj", 1)[1].removesuffix(b" endobj") for each in objects]
+    places = [sum(map(len, bodies[:at])) for at in range(len(bodies))]
+    head = b" ".join(b"%s %d" % pair for pair in zip(heads, places, strict=True)) + b" "
+    about = b"/Type/ObjStm/N %d/First %d/Filter/FlateDecode" % (len(heads), len(head))
+    return a_stream(9, zlib.compress(head + b"".join(bodies)), about)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        b"BT /F1 12 Tf <000100020001> Tj /F2 9.5 Tf [<0003> -20 <00040003>] TJ ET",
+        b"BT /F1 12 Tf (\\000\\001\\000\\002\\000\\001) Tj /F2 -9 Tf (\\000\\003\\000\\004\\000\\003) Tj ET",
+    ],
+)
+def test_each_font_of_a_page_has_its_own_map(tmp_path: Path, shown: bytes, is_packed: bool) -> None:
+    """The same glyph is another letter in another subset, and objects may be packed."""
+    objects = [a_packed_object_stream(FONTS)] if is_packed else [*FONTS]
+    streams = [a_stream(at, each) for at, each in enumerate((*MAPS, shown), start=4)]
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"%PDF-1.5\n" + b"\n".join([*objects, *streams]) + b"\n%%EOF")
+
+    assert peeked_texts(path) == ["ABA\ncdc"]
+
+
+def test_a_glyph_whose_number_is_that_of_a_line_end_is_read(tmp_path: Path) -> None:
+    shown = rb"BT /F1 12 Tf (\000\t\000\n\000\r\000\b\000\f) Tj ET"
+    streams = [a_stream(at, each) for at, each in enumerate((*MAPS, shown), start=4)]
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"%PDF-1.5\n" + b"\n".join([*FONTS, *streams]) + b"\n%%EOF")
+
+    assert peeked_texts(path) == ["IJMHL"]
+
+
+def test_programs_of_fonts_do_not_use_up_what_is_looked_at(tmp_path: Path) -> None:
+    """Some generators write them as they are, and among so many bytes some look as if they showed a text."""
+    program = b"(x) Tj " * (peek.TEXT_BYTES_MAX // 7)
+    fonts = [a_stream(at, program, b"/Subtype/CIDFontType0C") for at in (7, 8)]
+    text = a_stream(6, b"BT (CONFIDENTIALITY AGREEMENT) Tj ET")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"%PDF-1.5\n" + b"\n".join([*fonts, text]) + b"\n%%EOF")
+
+    assert peeked_texts(path) == ["CONFIDENTIALITY AGREEMENT"]
 
 
 def test_a_stream_that_is_written_in_letters_is_read(tmp_path: Path) -> None:

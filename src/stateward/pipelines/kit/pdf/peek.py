@@ -1,7 +1,7 @@
 """Words of a PDF without a parser: the bounded starts of its first streams, for `detect`, which may not parse.
 
-Text in a font that has no map to letters is not found, and neither is anything in an encrypted file: no words then say
-nothing about the document, unless all that it shows was seen and is next to nothing.
+Each font has its own map to letters. Text in a font that has none is not found, and neither is anything in an encrypted
+file: no words then say nothing about the document, unless all that it shows was seen and is next to nothing.
 """
 
 import re
@@ -16,21 +16,38 @@ BYTES_MAX = 4 * 1024 * 1024  # of the file
 STREAMS_MAX = 120
 STREAM_BYTES_MAX = 64 * 1024  # of a stream, inflated
 TEXT_BYTES_MAX = 96 * 1024
-MAPS_MAX = 4  # a file with more fonts is read with the first ones
+MAPS_MAX = 40  # a file with more fonts is read with the first ones
+GUESSES_MAX = 4  # where a page does not say which font holds
 TOKEN_CHARS = 14  # on average
 SPACE_KERN = -160  # thousandths: a gap that is wider is a blank
 
 _STREAM = re.compile(rb"(?<!end)stream\r?\n")
 _DICTIONARY_BYTES_MAX = 600
 _END, _END_BYTES_MAX = b"%%EOF", 2048  # a file that was cut off lacks it
-# Streams that show no text, whatever they hold.
-_PICTURE = re.compile(rb"/Subtype\s*/Image\b|/(?:DCT|CCITTFax|JBIG2|JPX)Decode\b")
+# Streams that show no text, whatever they hold: pictures, and programs of fonts, which are large.
+_NO_TEXT = re.compile(
+    rb"/Subtype\s*/(?:Image|Type1C|CIDFontType0C|OpenType|XML)\b|/(?:DCT|CCITTFax|JBIG2|JPX)Decode\b|/Length1\b"
+)
 _SHOWN = re.compile(
-    rb"\[((?:[^\[\]\\]|\\.)*)\]\s*TJ|(\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>)\s*(?:Tj|'|\")",
+    rb"\[((?:[^\[\]\\]|\\.)*)\]\s*TJ|(\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>)\s*(?:Tj|'|\")"
+    rb"|/([^\s/<>\[\]()]{1,60})\s+-?[\d.]{1,12}\s+Tf\b",
     re.DOTALL,
 )
+_OBJECT = re.compile(rb"(?<!\d)(\d{1,9})\s+\d{1,5}\s+obj\b")
+_OBJECT_BYTES_MAX, _PACKED_OBJECTS_MAX = 3000, 4000
+_IS_FONT = re.compile(rb"/Type\s*/Font\b")
+_TO_UNICODE = re.compile(rb"/ToUnicode\s+(\d{1,9})\s+\d{1,5}\s+R\b")
+_NAMED_OBJECT = re.compile(rb"/([^\s/<>\[\]()]{1,60})\s+(\d{1,9})\s+\d{1,5}\s+R\b")
+_IS_PACKED = re.compile(rb"/Type\s*/ObjStm\b")
 _PIECE = re.compile(rb"\(((?:[^()\\]|\\.)*)\)|<([0-9A-Fa-f\s]*)>|(-?\d+(?:\.\d+)?)", re.DOTALL)
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
+_CONTROLS = {
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+    b"b": b"\b",
+    b"f": b"\f",
+}  # glyphs have such numbers, too
 _BLOCK = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
 _PAIR = re.compile(rb"<([0-9A-Fa-f]{2,4})>\s*<([0-9A-Fa-f]{4})[0-9A-Fa-f]*>")
 _RANGE = re.compile(
@@ -48,8 +65,11 @@ LETTERS_MIN = 3  # of what is shown at once, on average; fewer is text that is s
 GlyphMap = Mapping[int, str]
 
 
+Fonts = Mapping[bytes, GlyphMap]  # by the names under which a page knows them
+
+
 class Peek(NamedTuple):
-    """The text of the first streams, once for each map of glyphs to letters: only one of them may be readable.
+    """The text of the first streams; where the fonts of a page are not found, once for each map of glyphs to letters.
 
     `is_whole` if no stream was left out that could show more.
     """
@@ -90,22 +110,72 @@ def _peek(path: Path, _version: tuple[int, int, int]) -> Peek:
     with path.open("rb") as file:
         data = file.read(BYTES_MAX + 1)
     contents: list[bytes] = []
-    maps: list[GlyphMap] = []
+    maps: dict[int, GlyphMap] = {}
+    objects = _objects(data)
     size = 0
     is_ended = len(data) <= BYTES_MAX and _END in data[-_END_BYTES_MAX:]
     is_whole = is_ended and b"/Encrypt" not in data
-    for stream in _streams(data):
+    for number, dictionary, stream in _streams(data):
         if stream is None:
             is_whole = False
         elif b"beginbfchar" in stream or b"beginbfrange" in stream:
-            maps += [_glyph_map(stream)] if len(maps) < MAPS_MAX else []
+            maps |= {number: _glyph_map(stream)} if len(maps) < MAPS_MAX else {}
+        elif _IS_PACKED.search(dictionary):
+            objects |= _unpack(stream)
         elif size < TEXT_BYTES_MAX and (b"Tj" in stream or b"TJ" in stream):
             contents.append(stream)
             size += len(stream)
     is_whole = is_whole and size < TEXT_BYTES_MAX
-    if not maps:
-        maps = [_unicode()] if _IS_UNICODE.search(data) else [{}]
-    return Peek([_text(contents, each) for each in maps], is_whole)
+    fonts = _fonts(objects, maps)
+    used = {name for content in contents for _, _, name in _SHOWN.findall(content)} - {b""}
+    if maps and used and used <= fonts[0].keys():
+        texts = [_text(contents, each, {}) for each in fonts]
+    else:
+        plain = _unicode() if _IS_UNICODE.search(data) else {}
+        texts = [_text(contents, {}, each) for each in [*maps.values()][:GUESSES_MAX] or [plain]]
+    return Peek(texts, is_whole)
+
+
+def _objects(data: bytes) -> dict[int, bytes]:
+    """The starts of the objects that are not packed, by number; of the streams only their dictionaries."""
+    found = [*_OBJECT.finditer(data)]
+    ends = [*(each.start() for each in found[1:]), len(data)]
+    return {
+        int(each[1]): data[each.end() : min(end, each.end() + _OBJECT_BYTES_MAX)].split(b"stream")[
+            0
+        ]
+        for each, end in zip(found, ends, strict=False)
+    }
+
+
+def _unpack(stream: bytes) -> dict[int, bytes]:
+    """The objects of a stream of objects, which begins with the number and the place of each."""
+    head = re.match(rb"[\s\d]*", stream)
+    numbers = [int(each) for each in head[0].split()[: 2 * _PACKED_OBJECTS_MAX]] if head else []
+    pairs = [*zip(numbers[::2], numbers[1::2], strict=False)]
+    first = len(head[0]) if head else 0
+    ends = [*(place for _, place in pairs[1:]), len(stream)]
+    return {
+        number: stream[first + place : first + min(end, place + _OBJECT_BYTES_MAX)]
+        for (number, place), end in zip(pairs, ends, strict=False)
+    }
+
+
+def _fonts(objects: Mapping[int, bytes], maps: Mapping[int, GlyphMap]) -> list[Fonts]:
+    """The fonts by name: as the first pages know them, and as the last ones do if that is different."""
+    letters: dict[int, GlyphMap] = {}
+    for number, told in objects.items():
+        if _IS_FONT.search(told):
+            link = _TO_UNICODE.search(told)
+            letters[number] = maps.get(int(link[1]), {}) if link else {}
+    named = [
+        (name, letters[int(number)])
+        for told in objects.values()
+        for name, number in _NAMED_OBJECT.findall(told)
+        if int(number) in letters
+    ]
+    first, last = dict(reversed(named)), dict(named)
+    return [first] if first == last else [first, last]
 
 
 @lru_cache(maxsize=1)
@@ -114,26 +184,34 @@ def _unicode() -> GlyphMap:
     return {code: chr(code) for code in (*range(0x20, 0xD800), *range(0xF900, 0xFFF0))}
 
 
-def _streams(data: bytes) -> Iterator[bytes | None]:
-    """The starts of the first streams but pictures; None for one that cannot be unpacked, or that is left out."""
-    for number, found in enumerate(_STREAM.finditer(data)):
-        if number >= STREAMS_MAX:
-            yield None
-            return
+def _streams(data: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
+    """The starts of the first streams that may show text, each with its number and dictionary.
+
+    None instead of what cannot be unpacked, or is left out.
+    """
+    seen = 0
+    for found in _STREAM.finditer(data):
         before = data[max(0, found.start() - _DICTIONARY_BYTES_MAX) : found.start()]
         dictionary = before.rpartition(b"obj")[2]
-        if _PICTURE.search(dictionary):
+        if _NO_TEXT.search(dictionary):
             continue
+        seen += 1
+        numbers = _OBJECT.findall(before)
+        number = int(numbers[-1]) if numbers else -seen
+        if seen > STREAMS_MAX:
+            yield number, dictionary, None
+            return
         # What inflates to so many bytes is hardly longer itself.
         stored = data[found.end() : found.end() + STREAM_BYTES_MAX]
         for decode in (_inflate, _inflate_ascii85):
             try:
-                yield decode(stored)
+                yield number, dictionary, decode(stored)
             except (zlib.error, ValueError):
                 continue
             break
         else:
-            yield None if b"/Filter" in dictionary else stored.partition(b"endstream")[0]
+            is_packed = b"/Filter" in dictionary
+            yield number, dictionary, None if is_packed else stored.partition(b"endstream")[0]
 
 
 def _inflate(stored: bytes) -> bytes:
@@ -168,12 +246,16 @@ def _ranges(block: bytes) -> Iterator[tuple[int, str]]:
         yield from ((start + at, chr(code)) for at, code in enumerate(codes))
 
 
-def _text(contents: list[bytes], letters: GlyphMap) -> str:
-    shown = [
-        "".join(_pieces(array or single, letters))
-        for content in contents
-        for array, single in _SHOWN.findall(content)
-    ]
+def _text(contents: list[bytes], fonts: Fonts, letters: GlyphMap) -> str:
+    """What is shown, by the letters of the font that holds at each place; of one that is not known, by `letters`."""
+    shown: list[str] = []
+    for content in contents:
+        held = letters
+        for array, single, font in _SHOWN.findall(content):
+            if font:
+                held = fonts.get(font, letters)
+            else:
+                shown.append("".join(_pieces(array or single, held)))
     is_by_letter = sum(map(len, shown)) < LETTERS_MIN * len(shown)
     return ("" if is_by_letter else "\n").join(shown)
 
@@ -195,7 +277,7 @@ def _pieces(array: bytes, letters: GlyphMap) -> Iterator[str]:
 
 def _unescape(found: re.Match[bytes]) -> bytes:
     code = found[1]
-    return bytes([int(code, 8) & 0xFF]) if code[:1].isdigit() else code
+    return bytes([int(code, 8) & 0xFF]) if code[:1].isdigit() else _CONTROLS.get(code, code)
 
 
 def _decode(text: bytes, letters: GlyphMap) -> str:
