@@ -47,6 +47,12 @@ def keeps(job: Job) -> dict[str, Any]:
 _KEPT: list[bytearray] = []
 
 
+@runner("good.modules")
+def modules(job: Job) -> Iterator[dict[str, Any]]:
+    """Which of the modules that its labels name are loaded in this process."""
+    yield {name: name in sys.modules for name in job.labels}
+
+
 @runner("good.nothing")
 def nothing(job: Job) -> None:
     pass

@@ -13,6 +13,9 @@ from typing import cast
 
 import pytest
 
+from stateward.core.errors import DeclarationError
+from stateward.definition.discovery import installed_plugins, plugins
+from stateward.definition.plugin import Plugin
 from stateward.engine.system import raise_open_files
 from stateward.storage.pipe_wakeups import is_readable
 from stateward.workers import processes, spawning
@@ -121,6 +124,52 @@ def test_a_fork_server_that_is_killed_takes_its_children_along_and_is_replaced(
     slot.works()
     assert len(slot.spawned) == 2
     assert processes.children_of(spawning.the_fork_server().pid) == [slot.spawned[1].pid]
+
+
+PRELOADED = "stateward.pipelines.catalogs.parse"
+
+
+def test_a_child_has_what_the_process_that_it_is_forked_from_has_loaded_for_it(
+    slot: ChildSlot,
+) -> None:
+    spawning.the_fork_server().close()  # what it has loaded for other tests goes with it
+    labels = {PRELOADED: "", "tests": ""}
+    before = slot.completes("good.modules", labels=labels)
+    slot.child = None
+    slot.options["preload"] = [PRELOADED]
+
+    after = slot.completes("good.modules", labels=labels)
+
+    assert only_item(before) == {PRELOADED: False, "tests": False}
+    assert only_item(after) == {PRELOADED: True, "tests": False}
+
+
+def test_a_module_that_cannot_be_preloaded_keeps_no_child_from_working(slot: ChildSlot) -> None:
+    slot.options["preload"] = ["stateward.pipelines.absent"]
+
+    slot.works()
+
+
+def test_what_is_preloaded_can_be_imported_and_starts_no_thread() -> None:
+    names = [name for each in installed_plugins() for name in each.plugin.preload]
+    code = (
+        "import importlib, os, sys; [importlib.import_module(each) for each in sys.argv[1:]];"
+        "print(len(os.listdir('/proc/self/task')), 'numpy' in sys.modules)"
+    )
+
+    told = subprocess.run(
+        [sys.executable, "-c", code, *names], capture_output=True, text=True, check=True
+    )
+
+    # What NumPy draws at random would be the same in all that are forked from one process.
+    assert told.stdout.split() == ["1", "False"]
+
+
+def test_only_pipelines_that_come_with_stateward_are_preloaded() -> None:
+    foreign = Plugin(name="foreign", preload=("foreign.stages",))
+
+    with pytest.raises(DeclarationError, match="has `preload`"):
+        plugins(given=[foreign])
 
 
 def test_children_die_with_their_worker(tmp_path: Path) -> None:

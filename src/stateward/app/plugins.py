@@ -206,6 +206,16 @@ class Plugins:
         """The modules and files that a child process imports to have the same runners."""
         return list(dict.fromkeys(name for each in self.loaded for name in each.imports))
 
+    @property
+    def preload(self) -> dict[str, tuple[str, ...]]:
+        """What children are forked with, by the runner that they are spawned for."""
+        return {
+            runner: plugin.preload
+            for plugin in self
+            if plugin.preload
+            for runner in _runners_of(plugin)
+        }
+
     @cached_property
     def runner_options(self) -> Mapping[str, Fields]:
         """What the settings say to each runner, asked anew for every job."""

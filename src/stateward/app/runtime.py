@@ -77,6 +77,7 @@ def build_worker(
             heartbeat_s=own.heartbeat_seconds,
             scratch_root=own_scratch(settings.data_path.absolute() / "scratch", life=life),
             imports=_imports(plugins),
+            preload=plugins.preload,
             options=plugins.runner_options,
             routes=plugins.routes,
             offline=frozenset(plugins.offline_runners),

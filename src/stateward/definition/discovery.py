@@ -24,6 +24,7 @@ from stateward.definition.plugin import ENTRY_POINTS, Plugin, ProvidesPlugin, re
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 YAML = (".yaml", ".yml")
+OWN = "stateward.pipelines."
 MAIN = "__main__"  # its runners are imported by the process that starts the child
 
 
@@ -149,6 +150,11 @@ def _check(plugin: Plugin) -> Plugin:
         and not plugin.package
     ):
         raise _refusal(plugin.name, "names files, so it must say in which `package` they are")
+    if any(not each.startswith(OWN) for each in plugin.preload):
+        raise _refusal(
+            plugin.package or plugin.name,
+            "has `preload`, which only pipelines that come with Stateward have; leave it out",
+        )
     return plugin
 
 

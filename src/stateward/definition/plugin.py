@@ -415,6 +415,11 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """State machines: values, YAML files of the package, or references."""
     runners: tuple[str, ...] = ()
     """Modules that register the runners when they are imported, here and in child processes."""
+    preload: tuple[str, ...] = ()
+    """Modules that the first job of a child would import: the process that children are forked from does it for all.
+
+    Only of plug-ins that come with Stateward: what is imported there must start no thread (docs/decisions/0037).
+    """
 
     options: "type[Section] | Reference | None" = None
     """The section of the settings (a `Section`): typed, with defaults and descriptions."""

@@ -94,7 +94,7 @@ class ChildPool:
         if time.monotonic() < self._spawn_at:
             return None
         try:
-            child = self._spawn(grants)
+            child = self._spawn(grants, work.runner)
         except (
             OSError
         ) as error:  # no descriptors, memory or processes: what runs goes on, and this may pass
@@ -104,13 +104,14 @@ class ChildPool:
         self.given[child] = deque()
         return child
 
-    def _spawn(self, grants: Grants) -> Child:
+    def _spawn(self, grants: Grants, runner: str) -> Child:
         return Child.spawn(
             self._config.imports,
             limits=self._config.limits,
             scratch_root=self._config.scratch_root,
             now=self._clock,
             grants=grants,
+            preload=self._config.preload.get(runner, ()),
         )
 
     def _dismiss(self, child: Child) -> None:

@@ -1,14 +1,16 @@
 """A process that has loaded what every child needs, and forks one supervisor after another from itself.
 
-To load an interpreter and this package takes a tenth of a second of processor time, to fork a process that has done
-so takes a few milliseconds (docs/decisions/0037). It runs no foreign code, sees no document, starts no thread, and has
-no descriptor but that of its worker; pipelines are imported after the fork, by the runner.
+To load an interpreter and this package takes a tenth of a second of processor time, and what the first job of one of
+its pipelines needs as much again or more; to fork a process that has done so takes a few milliseconds
+(docs/decisions/0037). It runs no foreign code, sees no document, starts no thread, and has no descriptor but that of
+its worker; pipelines of others are imported after the fork, by the runner.
 
     worker ── fork server ── supervisor ── runner
 
 It ends with its worker, and its supervisors end with it.
 """
 
+import contextlib
 import gc
 import importlib
 import os
@@ -40,12 +42,14 @@ FDS = 5  # that come with a request
 class ForkRequest(msgspec.Struct, frozen=True, kw_only=True, tag="fork"):
     """A supervisor is wanted. Its descriptors come along: channel, permits, lines, status, output.
 
-    `path` is where its runner imports from, `environment` what is added to the one of the fork server.
+    `path` is where its runner imports from, `environment` what is added to the one of the fork server. `preload` are
+    modules of this package that its runner will need.
     """
 
     path: tuple[str, ...]
     scratch: str
     environment: dict[str, str]
+    preload: tuple[str, ...] = ()
 
 
 class Release(msgspec.Struct, frozen=True, kw_only=True, tag="release"):
@@ -85,6 +89,7 @@ def main() -> NoReturn:
 def fork(request: ForkRequest, fds: Sequence[int], control: socket.socket) -> int:
     """Fork a supervisor: its process id, or below zero the number of the error that prevented it."""
     server = os.getpid()
+    preload(request.preload)
     try:
         pid = os.fork()
     except OSError as error:
@@ -98,6 +103,22 @@ def fork(request: ForkRequest, fds: Sequence[int], control: socket.socket) -> in
     for fd in fds:
         os.close(fd)
     return pid
+
+
+def preload(names: Sequence[str]) -> None:
+    """Import what runners would import, each for itself."""
+    new = [name for name in names if name not in _PRELOADED]
+    for name in new:
+        _PRELOADED.add(name)
+        # What is missing or fails here does so again where a job needs it, which can say so.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    if new:
+        gc.freeze()
+
+
+# What was tried once: modules that cannot be imported are not tried for every child.
+_PRELOADED: set[str] = set()
 
 
 def become_supervisor(request: ForkRequest, fds: Sequence[int], server: int) -> NoReturn:

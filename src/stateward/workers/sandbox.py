@@ -176,15 +176,17 @@ class Child:
         clock: Callable[[], float] = time.monotonic,
         landlock: bool = True,
         grants: Grants = Grants(),  # noqa: B008 - frozen
+        preload: Sequence[str] = (),
     ) -> Self:
         """Start a child that imports these modules, .py files or `__main__` to find runners.
 
         It dies with the thread that spawns it (the kernel's parent-death signal is per thread), so
         the caller must be the thread of the loop. `landlock=False` leaves out the whole confinement
-        (files, sockets, capabilities), `grants` are exceptions to it.
+        (files, sockets, capabilities), `grants` are exceptions to it. `preload` are
+        modules of this package that the process which children are forked from imports first, once.
         """
         reap_children()  # here, because a child is closed without waiting and mostly replaced
-        born = start_process(scratch_root, grants)
+        born = start_process(scratch_root, grants, preload)
         child = cls(born, limits=limits, now=now, clock=clock, grants=grants)
         first = hello(imports, limits=limits, is_confined=landlock, grants=grants)
         child._wire.send([msgspec.json.encode(first)])

@@ -219,7 +219,7 @@ class Spawned(NamedTuple):
     scratch: Path
 
 
-def start_process(scratch_root: Path, grants: Grants) -> Spawned:
+def start_process(scratch_root: Path, grants: Grants, preload: Sequence[str] = ()) -> Spawned:
     """Start a process with a scratch folder of its own; if that fails, nothing is left open.
 
     The child's ends are closed here in either case: a copy that stayed open in the worker would keep
@@ -247,7 +247,7 @@ def start_process(scratch_root: Path, grants: Grants) -> Spawned:
         with contextlib.suppress(OSError):
             fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         fds = (channel_end.fileno(), permits[0], lines_end, status_end, output_end)
-        process = the_fork_server().fork(_request(scratch, grants), fds)
+        process = the_fork_server().fork(_request(scratch, grants, preload), fds)
         ours.pop_all()  # started: from here on `Child.close` closes the worker's ends
     return Spawned(process, channel, permits, lines_fd, output_fd, status_fd, scratch)
 
@@ -270,11 +270,13 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
     return reader, writer
 
 
-def _request(scratch: Path, grants: Grants) -> fork_server.ForkRequest:
+def _request(scratch: Path, grants: Grants, preload: Sequence[str]) -> fork_server.ForkRequest:
     # A path to look for programs on only where a stage may execute some.
     programs = {"PATH": confinement.PROGRAM_FOLDERS} if grants.programs else {}
     environment = {"HOME": str(scratch), "TMPDIR": str(scratch), **programs}
-    return fork_server.ForkRequest(path=_path(), scratch=str(scratch), environment=environment)
+    return fork_server.ForkRequest(
+        path=_path(), scratch=str(scratch), environment=environment, preload=tuple(preload)
+    )
 
 
 def _path() -> tuple[str, ...]:

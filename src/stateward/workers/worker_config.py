@@ -24,9 +24,10 @@ class WorkerIdentity(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How a worker works.
 
-    `imports` are loaded by its child processes. `offline` are runners that get no network even if their stage asks
-    for it. `recycle` says when a child is replaced by a fresh one: before every job, before a job of another owner,
-    or only after its number of jobs. `readable` and `hidden` are those of `Grants`.
+    `imports` are loaded by its child processes, `preload` (by runner) by the process that they are forked from.
+    `offline` are runners that get no network even if their stage asks for it. `recycle` says when a child is replaced
+    by a fresh one: before every job, before a job of another owner, or only after its number of jobs. `readable` and
+    `hidden` are those of `Grants`.
     `owns_database`: the connection is not shared with a coordinator, so `close` closes it.
     """
 
@@ -37,6 +38,7 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_s: float
     scratch_root: Path
     imports: tuple[str, ...] = ()
+    preload: Mapping[str, tuple[str, ...]] = {}
     options: Mapping[str, Fields] = {}
     routes: Routes = {}
     offline: frozenset[str] = frozenset()

@@ -16,6 +16,7 @@ PLUGIN = Plugin(
     package=__name__,
     doc="Suppliers' catalogues become valid products; other rows are rejected with a reason.",
     runners=("stateward.pipelines.catalogs.runners",),
+    preload=("stateward.pipelines.catalogs.parse", "stateward.pipelines.catalogs.normalize"),
     options="stateward.pipelines.catalogs.settings:CatalogSettings",
     configured="stateward.pipelines.catalogs.settings:ConfiguredCatalogs",
     source_types=(

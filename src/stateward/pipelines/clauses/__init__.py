@@ -16,6 +16,7 @@ PLUGIN = Plugin(
     package=__name__,
     doc="Contracts become numbered clauses, each with its type.",
     runners=("stateward.pipelines.clauses.runners",),
+    preload=("stateward.pipelines.clauses.stages",),
     options="stateward.pipelines.clauses.settings:ClauseSettings",
     source_types=(
         SourceType(

@@ -58,6 +58,7 @@ PLUGIN = Plugin(
     doc="Contracts are read, their terms extracted, checked, reviewed where needed, and compared with offers.",
     machines=("machine.yaml",),
     runners=("stateward.pipelines.contracts.runners",),
+    preload=("stateward.pipelines.contracts.stages",),
     options="stateward.pipelines.contracts.settings:ContractSettings",
     configured="stateward.pipelines.contracts.options:ConfiguredContracts",
     source_types=(

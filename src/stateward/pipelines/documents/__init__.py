@@ -18,6 +18,7 @@ PLUGIN = Plugin(
     doc="Scans become text with places and confidence, a searchable PDF, and of receipts merchant, date and total.",
     machines=("machine.yaml",),
     runners=("stateward.pipelines.documents.runners",),
+    preload=("stateward.pipelines.documents.stages",),
     options="stateward.pipelines.documents.settings:DocumentSettings",
     source_types=(
         SourceType(name="scan", machine=MACHINE, title="Scanned document", suffixes=SUFFIXES),

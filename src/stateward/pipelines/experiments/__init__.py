@@ -23,6 +23,7 @@ PLUGIN = Plugin(
     doc="Research data are validated against their schema, analyzed exactly, and published by a person.",
     machines=("machine.yaml",),
     runners=("stateward.pipelines.experiments.runners",),
+    preload=("stateward.pipelines.experiments.stages",),
     options="stateward.pipelines.experiments.settings:ExperimentSettings",
     source_types=(
         SourceType(

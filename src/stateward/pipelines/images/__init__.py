@@ -24,6 +24,7 @@ PLUGIN = Plugin(
     doc="Pictures are resized, turned upright and stripped of metadata; each gets a thumbnail.",
     machines=("machine.yaml",),
     runners=("stateward.pipelines.images.runners",),
+    preload=("stateward.pipelines.images.stages",),
     options="stateward.pipelines.images.settings:ImageSettings",
     source_types=(
         SourceType(

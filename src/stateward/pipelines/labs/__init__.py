@@ -68,6 +68,7 @@ PLUGIN = Plugin(
     doc="Lab reports become coded results in canonical units, which a person approves.",
     machines=("machine.yaml",),
     runners=("stateward.pipelines.labs.runners",),
+    preload=("stateward.pipelines.labs.stages",),
     options="stateward.pipelines.labs.settings:LabSettings",
     configured="stateward.pipelines.labs.settings:ConfiguredLabs",
     source_types=(

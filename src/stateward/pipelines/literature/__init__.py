@@ -52,6 +52,7 @@ PLUGIN = Plugin(
     doc="Papers are fetched, parsed, validated, embedded and indexed.",
     machines=("stateward.ledger:DOCUMENT_MACHINE",),
     runners=("stateward.pipelines.literature.runners",),
+    preload=("stateward.pipelines.literature.stages",),
     options="stateward.pipelines.literature.settings:LiteratureSettings",
     configured="stateward.pipelines.literature.settings:ConfiguredLiterature",
     source_types=(

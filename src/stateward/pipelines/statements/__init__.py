@@ -41,6 +41,7 @@ PLUGIN = Plugin(
     package=__name__,
     doc="Bank and card statements become transactions that add up.",
     runners=("stateward.pipelines.statements.runners",),
+    preload=("stateward.pipelines.statements.preload",),
     options="stateward.pipelines.statements.settings:StatementSettings",
     configured="stateward.pipelines.statements.settings:ConfiguredStatements",
     source_types=(

@@ -16,6 +16,7 @@ PLUGIN = Plugin(
     package=__name__,
     doc="Web pages become facts, each with its place in the text of the page.",
     runners=("stateward.pipelines.web.runners",),
+    preload=("stateward.pipelines.web.parse", "stateward.pipelines.web.normalize"),
     options="stateward.pipelines.web.settings:WebSettings",
     configured="stateward.pipelines.web.settings:ConfiguredWeb",
     source_types=(
