@@ -117,51 +117,64 @@ def test_what_was_received_is_not_fetched_again(server: SourceServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "value", "code"),
+    ("scheme", "value", "code", "sentence"),
     [
-        ("pmid", "404", "NOT_FOUND"),
-        ("pmcid", "PMC404", "NOT_FOUND"),
-        ("doi", "10.5555/nowhere", "NOT_FOUND"),
-        ("arxiv", "9999.00001", "NOT_FOUND"),
-        ("nct", "NCT00000404", "NOT_FOUND"),
-        ("url", "{}/missing", "NOT_FOUND"),
-        ("url", "{}/forbidden", "SOURCE_REFUSED"),
-        ("url", "{}/for-ever", "TOO_MANY_REDIRECTS"),
-        ("url", "{}/moved-away", "ADDRESS_REFUSED"),
-        ("url", "{}/large", "TOO_LARGE"),
-        ("url", "{}/bomb", "TOO_LARGE"),
-        ("url", "http://10.0.0.1/", "ADDRESS_REFUSED"),
-        ("url", "http://[::1]/", "ADDRESS_REFUSED"),
-        ("url", "http://169.254.169.254/latest/meta-data", "ADDRESS_REFUSED"),
-        ("url", "https://user:pw@example.org/", "ADDRESS_REFUSED"),
+        ("pmid", "404", "NOT_FOUND", "PubMed has no paper with the PMID 404"),
+        ("pmcid", "PMC404", "NOT_FOUND", "PMC gives no text of PMC404"),
+        (
+            "doi",
+            "10.5555/nowhere",
+            "NOT_FOUND",
+            "Europe PMC knows no paper with the DOI 10.5555/nowhere",
+        ),
+        ("arxiv", "9999.00001", "NOT_FOUND", "arXiv has no paper 9999.00001"),
+        ("nct", "NCT00000404", "NOT_FOUND", "answered 404: there is no such paper at this source"),
+        ("url", "{}/missing", "NOT_FOUND", "answered 404: there is no such paper at this source"),
+        ("url", "{}/forbidden", "SOURCE_REFUSED", "answered 403: it refuses the request"),
+        ("url", "{}/for-ever", "TOO_MANY_REDIRECTS", "leads to ever further addresses"),
+        ("url", "{}/moved-away", "ADDRESS_REFUSED", "192.168.0.1/secret is not fetched"),
+        ("url", "{}/large", "TOO_LARGE", "more than the limit; raise literature.fetch.bytes_max"),
+        ("url", "{}/bomb", "TOO_LARGE", "the unpacked answer is larger than the limit"),
+        ("url", "http://10.0.0.1/", "ADDRESS_REFUSED", "is not fetched"),
+        ("url", "http://[::1]/", "ADDRESS_REFUSED", "is not fetched"),
+        ("url", "http://169.254.169.254/latest/meta-data", "ADDRESS_REFUSED", "is not fetched"),
+        ("url", "https://user:pw@example.org/", "ADDRESS_REFUSED", "is not fetched"),
     ],
 )
 def test_what_no_retry_can_mend_is_fatal(
-    server: SourceServer, scheme: str, value: str, code: str
+    server: SourceServer, scheme: str, value: str, code: str, sentence: str
 ) -> None:
     with pytest.raises(FatalFailure) as failed:
         download(a_job(server, scheme, value.format(server.url), bytes_max=200_000))
 
     assert failed.value.code == code
+    assert sentence in str(failed.value)
 
 
 @pytest.mark.parametrize(
-    ("path", "code"),
+    ("path", "code", "sentence"),
     [
-        ("truncated", "TRUNCATED"),
-        ("half-packed", "TRUNCATED"),
-        ("busy-for-long", "SOURCE_BUSY"),
-        ("broken", "SOURCE_ERROR"),
-        ("accepted", "SOURCE_ERROR"),
-        ("nowhere", "SOURCE_ERROR"),
-        ("brotli", "WRONG_CONTENT"),
+        ("truncated", "TRUNCATED", "was cut off"),
+        ("half-packed", "TRUNCATED", "the packed answer is cut off"),
+        (
+            "busy-for-long",
+            "SOURCE_BUSY",
+            "answered 429 and asks to wait 3600 s; it is asked again later",
+        ),
+        ("broken", "SOURCE_ERROR", "answered 500; it is asked again later"),
+        ("accepted", "SOURCE_ERROR", "answered 202; it is asked again later"),
+        ("nowhere", "SOURCE_ERROR", "answered 301; it is asked again later"),
+        ("brotli", "WRONG_CONTENT", "packed in a way that was not asked for (br)"),
     ],
 )
-def test_what_may_pass_is_tried_again_later(server: SourceServer, path: str, code: str) -> None:
+def test_what_may_pass_is_tried_again_later(
+    server: SourceServer, path: str, code: str, sentence: str
+) -> None:
     with pytest.raises(StageFailure) as failed:
         download(a_job(server, "url", f"{server.url}/{path}"))
 
     assert failed.value.code == code
+    assert sentence in str(failed.value)
     assert not isinstance(failed.value, FatalFailure)
 
 

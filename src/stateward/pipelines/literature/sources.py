@@ -148,7 +148,12 @@ class Source:
             said = f": {found[1].decode('utf-8', 'replace').strip()}" if found else ""
             if found and _PASSING.search(found[1]):
                 raise StageFailure(f"E-utilities cannot answer now{said}", code=SOURCE_ERROR)
-            raise FatalFailure(f"{database} has no paper {number}{said}", code=NOT_FOUND)
+            none = (
+                f"PubMed has no paper with the PMID {number}"
+                if database == "pubmed"
+                else f"PMC gives no text of PMC{number}: it has none, or none that is open"
+            )
+            raise FatalFailure(f"{none}{said}", code=NOT_FOUND)
         return body
 
     def _europepmc(self, doi: str) -> bytes:
