@@ -1,6 +1,7 @@
 """The schema is migrated once, by the first process that comes, or not at all."""
 
 from contextlib import closing
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -11,6 +12,7 @@ from stateward.core.errors import StoreMismatch
 from stateward.storage import postgres_server as server_checks
 from stateward.storage.migrations import Migration, migrations
 from stateward.storage.postgres import RUNNER_ROLE, PostgresDatabase, migrate
+from stateward.storage.schema_check import TABLES, own_tables
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from tests.storage.postgres_databases import applied, empty_database
 
@@ -151,7 +153,28 @@ def test_it_tells_how_durable_it_is(database: PostgresDatabase) -> None:
             "function announce_numbers",
         ),
         ("ALTER FUNCTION hold_epoch() SET search_path = elsewhere", "function hold_epoch"),
-        ("DROP INDEX transitions_event", "index transitions_event"),
+        ("DROP INDEX transitions_event", "index transitions_event of transitions is gone"),
+        (
+            "DROP INDEX transitions_event; CREATE UNIQUE INDEX transitions_event ON transitions (event_id, seq)",
+            "index transitions_event of transitions is not as Stateward made it",
+        ),
+        ("ALTER TABLE transitions ALTER actor TYPE varchar(500)", "column actor of transitions is not as"),
+        ("ALTER TABLE transitions ALTER actor SET DEFAULT 'me'", "column actor of transitions is not as"),
+        ("ALTER TABLE transitions ALTER actor DROP NOT NULL", "column actor of transitions is not as"),
+        ("ALTER TABLE audit_log DROP COLUMN detail", "column detail of audit_log is gone"),
+        (
+            "ALTER TABLE transitions ADD seen text DEFAULT pg_backend_pid()",
+            "column seen of transitions is not one of Stateward",
+        ),
+        ("ALTER TABLE records ADD CONSTRAINT ours CHECK (rank > -1)", "constraint ours of records is not one of"),
+        (
+            "ALTER TABLE outputs ADD CONSTRAINT ours FOREIGN KEY (record_id) REFERENCES records (id) ON DELETE CASCADE",
+            "constraint ours of outputs is not one of",
+        ),
+        ("ALTER TABLE audit_head DROP CONSTRAINT audit_head_id_check", "constraint audit_head_id_check of"),
+        ("CREATE TABLE more () INHERITS (transitions)", "transitions is not as Stateward made it, but table with"),
+        ("ALTER TABLE transitions SET UNLOGGED", "table transitions is not as Stateward made it, but unlogged table"),
+        ("DROP TABLE saved_views", "table saved_views is gone"),
         (
             "ALTER TABLE holds RENAME TO holds_kept; CREATE VIEW holds AS SELECT * FROM holds_kept",
             "view holds",
@@ -171,9 +194,22 @@ def test_a_schema_that_is_not_ours_is_named(
         connection.execute("SET search_path = stateward")
         connection.execute(edit)
 
-    (sentence,) = database.damage()
+    damage = database.damage()
 
-    assert found in sentence
+    assert any(found in sentence for sentence in damage), damage
+    assert (
+        len(damage) <= 2
+    )  # a view in the place of a table is one thing, and that the table is gone another
+
+
+def test_the_tables_that_a_verification_expects_are_those_that_the_migrations_make(
+    database: PostgresDatabase, tmp_path: Path
+) -> None:
+    made = [tuple(map(str, row)) for row in database.rows(TABLES)]
+    file = tmp_path / "postgres_tables.tsv"
+    file.write_text("".join("\t".join(row) + "\n" for row in made))
+
+    assert own_tables() == made, f"if it is meant, move {file} to src/stateward/storage/migrations"
 
 
 def test_an_index_and_a_table_of_an_operator_are_no_damage(

@@ -1,14 +1,16 @@
 """Whether the database has the tables, indexes and triggers that the migrations make.
 
 Each can change what is written before it is sealed, or what is read behind the back of a verification: a trigger or a
-rule acts by itself, a view in the place of a table shows one thing now and another later, a partial index leaves rows
-out of lists, a policy leaves them out for some logins, and without its unique index the same event counts twice.
+rule acts by itself, a default fills in what was not written, a view in the place of a table shows one thing now and
+another later, a partial index leaves rows out of lists, a policy leaves them out for some logins, and without its
+unique index the same event counts twice.
 
 What an operator added beside them, such as an index for reports, is no fault: it can do none of these.
 """
 
 import re
 from functools import cache
+from pathlib import Path
 
 import apsw
 
@@ -42,17 +44,40 @@ SELECT p.proname::text, p.prosrc, p.prosecdef OR p.proconfig IS NOT NULL FROM pg
 JOIN pg_namespace n ON n.oid = p.pronamespace
 WHERE n.nspname = 'stateward' AND {_OF_NO_EXTENSION.format("p")} ORDER BY p.proname
 """
-_UNIQUE_INDEXES = """
-SELECT c.relname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = 'stateward' AND i.indisunique AND i.indisvalid
+# What each table is made of: (table, what of it, its definition). Where a default, a check, a foreign key or a table
+# that inherits from it is planted, rows are written, refused, deleted or shown without any trigger. Indexes of
+# constraints are theirs; a NOT NULL is a property of its column, and in newer versions a constraint as well.
+_IN_SCHEMA = """JOIN pg_namespace n ON n.oid = t.relnamespace
+WHERE n.nspname = 'stateward' AND t.relkind IN ('r', 'p')"""
+TABLES = f"""
+SELECT t.relname::text, '', CASE t.relpersistence WHEN 'p' THEN 'table' ELSE 'unlogged table' END
+    || CASE WHEN EXISTS (SELECT FROM pg_inherits h WHERE h.inhparent = t.oid) THEN ' with heirs' ELSE '' END
+FROM pg_class t {_IN_SCHEMA}
+UNION ALL
+SELECT t.relname::text, 'column ' || a.attname, concat_ws(' ', format_type(a.atttypid, a.atttypmod),
+    CASE WHEN a.attcollation NOT IN (0, 100) THEN 'COLLATE ' || c.collname END,
+    CASE WHEN a.attnotnull THEN 'NOT NULL' END,
+    CASE a.attidentity WHEN '' THEN NULL ELSE 'IDENTITY' END,
+    CASE a.attgenerated WHEN '' THEN 'DEFAULT' ELSE 'GENERATED' END || ' ' || pg_get_expr(d.adbin, d.adrelid))
+FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_collation c ON c.oid = a.attcollation
+LEFT JOIN pg_attrdef d ON d.adrelid = t.oid AND d.adnum = a.attnum {_IN_SCHEMA}
+UNION ALL
+SELECT t.relname::text, 'constraint ' || k.conname, pg_get_constraintdef(k.oid)
+FROM pg_class t JOIN pg_constraint k ON k.conrelid = t.oid AND k.contype <> 'n' {_IN_SCHEMA}
+UNION ALL
+SELECT t.relname::text, 'index ' || c.relname,
+    pg_get_indexdef(i.indexrelid) || CASE WHEN i.indisvalid THEN '' ELSE ' (not valid)' END
+FROM pg_class t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique JOIN pg_class c ON c.oid = i.indexrelid
+{_IN_SCHEMA} AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u'))
+ORDER BY 1, 2
 """
 _OWN_TRIGGER = re.compile(r"CREATE TRIGGER (\w+)\s[^;]*?\sON (\w+)\s[^;]*?EXECUTE FUNCTION (\w+)\(")
 _OWN_FUNCTION = re.compile(
     r"CREATE (?:OR REPLACE )?FUNCTION (\w+)\([^$]*\$(\w*)\$(.*?)\$\2\$", re.DOTALL
 )
 _OWN_VIEW = re.compile(r"CREATE VIEW (\w+) AS\s+([^;]+);")
-_OWN_UNIQUE = re.compile(r"CREATE UNIQUE INDEX (\w+)")
+_OWN_TABLES = Path(__file__).parent / "migrations" / "postgres_tables.tsv"
 
 
 def changed_in_sqlite(database: Database) -> list[str]:
@@ -114,9 +139,36 @@ def changed_in_postgres(database: Database) -> list[str]:
     for name, body, is_bent in database.rows(_FUNCTIONS):
         if bodies.get(str(name)) != body or is_bent:
             sentences.append(_PLANTED.format(f"function {name!s}"))
-    unique = {str(name) for (name,) in database.rows(_UNIQUE_INDEXES)}
-    gone = (name for name in _OWN_UNIQUE.findall(text) if name not in unique)
-    return sentences + [f"index {name} is gone or not valid: {_LOOK}" for name in gone]
+    return sentences + _changed_tables(database)
+
+
+def _changed_tables(database: Database) -> list[str]:
+    """A sentence for each column, constraint and unique index that is not as it was made, is gone, or was planted."""
+    own = {(table, what): definition for table, what, definition in own_tables()}
+    tables = {table for table, _ in own}
+    sentences = []
+    for table, what, definition in database.rows(TABLES):
+        key = (str(table), str(what))
+        if key not in own and key[0] in tables:
+            sentences.append(_PLANTED.format(_place_of(*key)))
+        elif key in own and own.pop(key) != definition:
+            sentences.append(
+                f"{_place_of(*key)} is not as Stateward made it, but {definition!s}: {_LOOK}"
+            )
+    gone = [
+        key for key in own if not key[1] or (key[0], "") not in own
+    ]  # a table goes with its columns
+    return sentences + [f"{_place_of(*key)} is gone: {_LOOK}" for key in gone]
+
+
+def _place_of(table: str, what: str) -> str:
+    return f"{what} of {table}" if what else f"table {table}"
+
+
+def own_tables() -> list[tuple[str, str, str]]:
+    """What the tables of a new store are made of, as PostgreSQL says it: (table, what of it, its definition)."""
+    lines = _OWN_TABLES.read_text("utf-8").splitlines()
+    return [(table, what, text) for table, what, text in (line.split("\t") for line in lines)]
 
 
 def _says(sql: str) -> set[str]:
