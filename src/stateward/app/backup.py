@@ -16,6 +16,7 @@ after the other are the file. Its pages keep their place when others are written
 time, so that a day's work changes the end of most tables and little else (docs/explanation/scale.md).
 """
 
+import errno
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ from pathlib import Path
 
 import msgspec
 
-from stateward import __version__
+from stateward import __version__, telemetry
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup_places import (
     DATABASE_FILE,
@@ -41,7 +42,7 @@ from stateward.app.backup_places import (
 )
 from stateward.app.postgres_tools import POSTGRES_FILE, dump_postgres
 from stateward.blobs import pieces_of
-from stateward.core.errors import ArtifactError, InvalidRequest, StoreBroken
+from stateward.core.errors import ArtifactError, InvalidRequest, StoreBroken, StoreFull
 from stateward.core.model import Micros, to_iso
 from stateward.settings import Settings
 from stateward.storage.database import Database
@@ -54,6 +55,7 @@ PIECE_BYTES = 1 << 20
 SETTINGS_FILE = "settings.yaml"
 LEDGER_FOLDER = "ledger"
 DIGESTS_AT_ONCE = 5000
+FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 Progress = Callable[[str, int], None]
 
@@ -82,13 +84,36 @@ class Backup:
         """A new set, complete and durable when this returns; an earlier set is never touched."""
         self._refuse_own_data()
         now = self._clock()
-        with self._place.opened(now) as (name, files):
+        with self._all_or_nothing(), self._place.opened(now) as (name, files):
             has_ledger = self._copy_ledger(files)
             made = self._fill(files, name, now, has_ledger=has_ledger, progress=progress)
             self._place.complete(files, name, msgspec.json.encode(made) + b"\n")
-        last = LastBackup(folder=self._place.location, name=name, at=now)
-        write_private(self._settings.data_path / LAST_BACKUP, msgspec.json.encode(last))
+        self._note(LastBackup(folder=self._place.location, name=name, at=now))
         return made
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Say of a full disk what it means for the sets."""
+        try:
+            yield
+        except (StoreFull, OSError) as error:
+            if isinstance(error, StoreBroken) or (
+                isinstance(error, OSError) and error.errno not in FULL_DISK
+            ):
+                raise
+            where = self._place.location
+            raise StoreFull(
+                f"no set was made, and those in {where} are as they were: {error}"
+            ) from error
+
+    def _note(self, last: LastBackup) -> None:
+        """For `doctor` and the metric. The set is there also where the data folder takes nothing more."""
+        try:
+            write_private(self._settings.data_path / LAST_BACKUP, msgspec.json.encode(last))
+        except OSError as error:
+            telemetry.log("backup").warning(
+                f"the backup {last.name} is complete, but that could not be noted in the data folder: {error.strerror}"
+            )
 
     def _fill(
         self, place: Path, name: str, now: Micros, *, has_ledger: bool, progress: Progress

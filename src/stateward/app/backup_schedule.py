@@ -59,7 +59,8 @@ def due_in_s(settings: Settings, *, now: Micros) -> float:
 def make_scheduled(settings: Settings, config: Path | None, *, clock: Callable[[], Micros]) -> None:
     """One set in the folder of the settings, and only as many as they want there."""
     place = _place(settings)
-    database = open_database(settings)  # its own connection: the loop uses its one all the time
+    # Its own connection: the loop uses its one all the time. It is only read, which a full disk does not forbid.
+    database = open_database(settings, is_read_only=True)
     try:
         made = Backup(settings, place, database=database, config=config, clock=clock).make()
     finally:

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from stateward.core.errors import InvalidRequest, StoreError
+from stateward.core.errors import InvalidRequest, StoreError, StoreFull
 
 POSTGRES_FILE = "stateward.pgdump"
 
@@ -22,7 +22,7 @@ def dump_postgres(url: str, to: Path) -> None:
 def run_postgres_tool(command: list[str], url: str) -> None:
     """Run a program of PostgreSQL; the password travels in its environment, where `ps` does not show it."""
     parts = urlsplit(url)
-    environ = dict(os.environ)
+    environ = {**os.environ, "LC_ALL": "C"}  # in English, by which a full disk is recognised
     if parts.password is not None:
         environ["PGPASSWORD"] = unquote(parts.password)
     try:
@@ -33,7 +33,8 @@ def run_postgres_tool(command: list[str], url: str) -> None:
             "of the server or newer"
         ) from error
     if done.returncode != 0:
-        raise StoreError(f"{command[0]} failed: {done.stderr.strip()[:1000]}")
+        said = f"{command[0]} failed: {done.stderr.strip()[:1000]}"
+        raise StoreFull(said) if "No space left on device" in said else StoreError(said)
 
 
 def without_password(url: str) -> str:

@@ -500,5 +500,5 @@ def _missing(digest: str) -> ArtifactError:
 def _unwritable(root: Path, error: OSError) -> StoreFull:
     return StoreFull(
         f"cannot write to {root} ({error.strerror or error}); nothing was kept: "
-        "free some space or mend the permissions, and submit again"
+        "free some space or mend the permissions, and try again"
     )

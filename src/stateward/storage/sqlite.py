@@ -627,30 +627,72 @@ def read_only_connection(path: Path) -> apsw.Connection:
 
 
 def snapshot(source: Path, to: Path, *, progress: Callable[[int], None] = lambda _: None) -> None:
-    """Copy a database file as it is at one moment, while others go on writing to it.
+    """Copy a database file as it is at one moment, while others go on writing to it; all of it or nothing.
 
     The source holds a read transaction: without one, each write of another process would begin the copy anew.
     """
     os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
-    writing = apsw.Connection(str(to))
     try:
-        reading.set_busy_timeout(round(BUSY_S * 1000))
-        reading.execute("BEGIN").fetchall()
-        reading.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        with writing.backup("main", reading, "main") as copying:
-            while not copying.done:
-                copying.step(SNAPSHOT_PAGES)
-                progress(copying.page_count - copying.remaining)
-    except apsw.FullError as error:
-        raise StoreFull(FULL.format(path=to)) from error
-    except apsw.Error as error:
-        raise StoreBroken(f"{source} could not be copied: {error}") from error
-    finally:
-        writing.close()
-        reading.close()
-    with to.open("rb+") as file:
-        os.fsync(file.fileno())
+        before = _versions(source)
+        reading, is_locked = _begin_reading(source)
+        writing = apsw.Connection(str(to))
+        try:
+            # Half a copy is of no use: a journal to undo it would only need more space.
+            writing.execute("PRAGMA journal_mode = OFF").fetchall()
+            with writing.backup("main", reading, "main") as copying:
+                while not copying.done:
+                    copying.step(SNAPSHOT_PAGES)
+                    progress(copying.page_count - copying.remaining)
+        finally:
+            writing.close()
+            reading.close()
+        if not is_locked and _versions(source) != before:
+            raise StoreFull(f"{source} was written to while it was copied: make the copy again")
+        with to.open("rb+") as file:
+            os.fsync(file.fileno())
+    except BaseException as error:
+        to.unlink()
+        if isinstance(error, apsw.FullError):
+            raise StoreFull(FULL.format(path=to)) from error
+        if isinstance(error, apsw.Error):
+            raise StoreBroken(f"{source} could not be copied: {error}") from error
+        raise
+
+
+def _begin_reading(source: Path) -> tuple[apsw.Connection, bool]:
+    """A connection that sees one moment, and whether SQLite knows of it.
+
+    It tells others so in files beside the database, which cannot be made on a full disk. There all of the database is
+    in its one file if there is nothing in the WAL, and that can be read, as long as nothing is written meanwhile.
+    """
+    try:
+        return _in_transaction(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)), True
+    except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError):
+        if _size_of(f"{source}-wal"):
+            raise
+        return _in_transaction(read_only_connection(source)), False
+
+
+def _in_transaction(connection: apsw.Connection) -> apsw.Connection:
+    try:
+        connection.set_busy_timeout(round(BUSY_S * 1000))
+        connection.execute("BEGIN").fetchall()
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except apsw.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _versions(path: Path) -> tuple[int, int, int]:
+    """What changes whenever something is written to a database file."""
+    state = path.stat()
+    return state.st_mtime_ns, state.st_size, _size_of(f"{path}-wal")
+
+
+def _size_of(path: str) -> int:
+    file = Path(path)
+    return file.stat().st_size if file.exists() else 0
 
 
 def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:
