@@ -1,8 +1,13 @@
 """An index of a delta that someone made anew, with right checksums: look-ups believe it, a verification does not."""
 
+import struct
+import zlib
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from stateward.ledger import Ledger, LedgerState, repair, verify
 from stateward.ledger.delta_index import DeltaIndex
@@ -65,6 +70,46 @@ def test_an_index_that_leaves_lines_out_is_found(folder: Path) -> None:
     assert states(folder) == {"pending", "fetching"}  # nothing else tells
     (finding,) = verify(folder).findings
     assert (finding.file, "does not have the lines" in finding.sentence) == (path.name, True)
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        {"counts": {"fetching": 31}},
+        {"durations": {}},
+        {"adapters": {"other": 60}},
+        {"errors": {"E": 1}},
+        {"sources": {"stateward": 9}},
+        {"records": 59},
+    ],
+    ids=lambda forgery: next(iter(forgery)),
+)
+def test_an_index_that_counts_otherwise_is_found(folder: Path, forgery: dict[str, Any]) -> None:
+    path = rewrite_totals(folder, **forgery)
+
+    (finding,) = verify(folder).findings
+    assert (finding.file, "does not count the lines" in finding.sentence) == (path.name, True)
+
+    (step,) = repair(folder, execute=True)
+    assert (step.finding.file, step.lost, step.is_possible) == (path.name, 0, True)
+    with Ledger.open(folder, read_only=True) as reader:
+        assert reader.summary().counts == {"pending": 0, "fetching": 30}
+
+
+def rewrite_totals(folder: Path, **totals: Any) -> Path:  # noqa: ANN401 - of any kind
+    """Other totals in the last footer of the index; where it is."""
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    path = folder / f"{manifest.deltas[-1].file}.idx"
+    loaded = DeltaIndex.load(path, salt=manifest.salt)
+    assert loaded is not None
+    footer = replace(loaded[1], summary=replace(loaded[1].summary, **totals))
+    data = path.read_bytes()
+    text = msgspec.json.encode(footer)
+    text += b" " * (-len(text) % 8)
+    path.unlink()
+    path.write_bytes(data + text + struct.pack("=QQ8s", len(text), zlib.crc32(text), b"SWFOOT01"))
+    return path
 
 
 def test_an_index_that_leaves_lines_out_is_removed_by_a_repair(folder: Path) -> None:

@@ -38,7 +38,7 @@ import msgspec
 
 from stateward.ledger.chain import head_of
 from stateward.ledger.disk import map_file
-from stateward.ledger.record import quoted_id_of
+from stateward.ledger.record import LedgerLine, quoted_id_of
 from stateward.ledger.summary import Summary
 
 PAGE_ENTRIES = 1024
@@ -264,36 +264,58 @@ class DeltaIndex:
 class IndexCheck:
     """Whether the index beside a delta has exactly its lines: one that leaves a line out shows an older state.
 
-    A checksum finds damage, not a table that someone made anew with it. Entries and lines are compared by a sum of
-    hashes, which does not depend on their order, so that no delta has to be in memory.
+    A checksum finds damage, not a table or totals that someone made anew with it. Entries and lines are compared by a
+    sum of hashes, which does not depend on their order, so that no delta has to be in memory; totals are counted again.
     """
 
     def __init__(self, path: Path, *, salt: str) -> None:
         self._loaded = DeltaIndex.load(path, salt=salt)
         self._covered = self._loaded[1].covered if self._loaded else 0
         self._salt, self._lines, self._chain = salt.encode(), 0, ""
+        self._seq, self._summary = 0, Summary()
 
-    def add(self, lines: Sequence[bytes], *, byte: int) -> None:
-        """Take note of the next lines of the delta; the first of them begins at this byte."""
+    def add(self, lines: Sequence[bytes], decoded: Sequence[LedgerLine], *, byte: int) -> None:
+        """Take note of the next lines of the delta; the first of them begins at this byte.
+
+        None are `decoded` if one cannot be: that is a finding of its own.
+        """
+        count = 0
         for line in lines:
             if byte >= self._covered:
-                return
+                break
             key = key_hash_bytes(quoted_id_of(line), self._salt)
             self._lines += _number_of(key + byte.to_bytes(8, "big"))
             byte += len(line)
+            count += 1
             if byte == self._covered:
                 self._chain = head_of(line).decode()
+        if counted := decoded[:count]:
+            self._summary.add(counted)
+            self._seq = counted[-1].seq
+
+    @property
+    def _is_used(self) -> bool:
+        """An index of other content is not."""
+        return self._loaded is not None and self._loaded[1].chain == self._chain
 
     @property
     def is_other(self) -> bool:
         """Whether look-ups would use it, and it does not have the lines that there are."""
-        if self._loaded is None or self._loaded[1].chain != self._chain:
-            return False  # it belongs to other content, and is not used
+        if self._loaded is None or not self._is_used:
+            return False
         try:
             pairs = [each for table in self._loaded[0].tables for each in _pairs_of(table)]
         except IndexDamaged:
             return False  # the delta is read instead
         return (sum(map(_number_of, pairs)) - self._lines) % (1 << 256) != 0
+
+    @property
+    def counts_otherwise(self) -> bool:
+        """Whether its totals, of which `stats` and a mirror that goes on make use, are not those of the lines."""
+        if self._loaded is None or not self._is_used:
+            return False
+        footer = self._loaded[1]
+        return footer.seq != self._seq or not footer.summary.is_same(self._summary)
 
 
 def _pairs_of(table: IndexTable) -> Sequence[bytes]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.ledger.record import LedgerLine
 
@@ -29,6 +30,7 @@ LONGEST_S = 1e10
 """300 years. Outside of these bounds durations share the first and the last bucket: at most 387 buckets."""
 _FIRST_BUCKET = math.ceil(math.log(SHORTEST_S) * _PER_LOG)
 _LAST_BUCKET = math.ceil(math.log(LONGEST_S) * _PER_LOG)
+TOTALS_TOLERANCE = 1e-6
 NAMES_MAX = 256
 """A caller who puts an id into `error_type` or `adapter` must not make every header grow without end."""
 OTHER = "(other)"
@@ -162,10 +164,23 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         for state, durations in later.durations.items():
             self._durations_of(state).merge(durations)
 
+    def is_same(self, other: "Summary") -> bool:
+        """Whether both say the same. Totals of seconds depend a little on the order in which they were added up."""
+        own, others = self.durations, other.durations
+        return _without_totals(self) == _without_totals(other) and all(
+            math.isclose(each.total_s, others[state].total_s, rel_tol=TOTALS_TOLERANCE)
+            for state, each in own.items()
+        )
+
     @property
     def documents(self) -> int:
         """How many documents there are."""
         return sum(self.counts.values())
+
+
+def _without_totals(summary: Summary) -> Summary:
+    durations = {state: replace(each, total_s=0.0) for state, each in summary.durations.items()}
+    return replace(summary, durations=durations)
 
 
 def merge_summaries(summaries: Iterable[Summary]) -> Summary:

@@ -55,6 +55,7 @@ from stateward.ledger.record import (
     LedgerLine,
     decode_json,
     decode_line,
+    decode_lines,
     encode_json,
     line_from_snapshot,
     rollback_of,
@@ -305,13 +306,13 @@ class LedgerVerifier:
                 end = text.rfind(b"\n") + 1
                 rest = text[end:]
                 lines = chain.consecutive_prefix(chain.valid_prefix(text[:end], head), seq + 1)
-                self._check_readable(info, lines, byte=size, seq=seq + 1)
+                decoded = self._decode(info, lines, byte=size, seq=seq + 1)
                 if self._span.end == seq:  # after a gap the tree is not continued
                     self._span.add_leaves(list(map(leaf_hash, lines)))
                 for line in lines:
                     if line.startswith(_CONTROL_START):
                         self._note_control(line)
-                index.add(lines, byte=size)
+                index.add(lines, decoded, byte=size)
                 head = chain.head_of(lines[-1]) if lines else head
                 good = sum(map(len, lines))
                 seq, size, self._lines = seq + len(lines), size + good, self._lines + len(lines)
@@ -324,6 +325,8 @@ class LedgerVerifier:
         else:
             if index.is_other:
                 self._report(index_file, "it does not have the lines of its file: delete it")
+            elif index.counts_otherwise:
+                self._report(index_file, "it does not count the lines as they are: delete it")
         return head.decode(), seq, size, rest
 
     def _note_control(self, text: bytes) -> None:
@@ -340,13 +343,17 @@ class LedgerVerifier:
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError):
             pass  # what names nothing covers nothing; whether it can be read is checked elsewhere
 
-    def _check_readable(self, info: DeltaInfo, lines: list[bytes], *, byte: int, seq: int) -> None:
+    def _decode(
+        self, info: DeltaInfo, lines: list[bytes], *, byte: int, seq: int
+    ) -> list[LedgerLine]:
         """A seal says that a line is what was written, not that it can be read. `byte` and `seq` are of the first."""
-        found = unreadable(lines)
-        if found is not None:
-            at, sentence = found
+        try:
+            return decode_lines(b"".join(lines))
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            at, sentence = unreadable(lines) or (0, str(error))
             before = sum(map(len, lines[:at]))
             self._report_bad_line(info, sentence, byte=byte + before, seq=seq + at)
+            return []
 
     def check_snapshots(self, manifest: Manifest) -> None:
         """Every snapshot against its root, and its place in the log against the chain there."""
