@@ -101,6 +101,41 @@ def test_one_record_alone_costs_few_statements_and_commits(
     assert len(counter.statements) <= STATEMENTS_MAX, counter.statements
 
 
+def test_a_turn_of_processes_apart_takes_few_round_trips(
+    app: App, tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the coordinator: the inbox, what else is read, what is written. Of the worker: its work, its result."""
+    monkeypatch.setattr("stateward.workers.worker.LOOK_EVERY_S", 3600.0)
+    counter = Counter(monkeypatch)
+    variables = {"STATEWARD_DATA": str(tmp_path), "STATEWARD_STORE_URL": postgres_url}
+    most: dict[str, int] = {}
+    with (
+        App(Settings.load(environ=variables), machines=[INLINE]) as other,
+        other.node(is_coordinator=False) as worker,
+        app.node(is_worker=False) as coordinator,
+    ):
+        worker.turn()
+        nodes = {"worker": worker, "coordinator": coordinator}
+        for is_counted in (False, False, True):  # the first ones prepare the statements
+            while coordinator.turn():
+                pass
+            monkeypatch.setattr(coordinator, "_recover_at", float("inf"))
+            for role in ("_indexer", "_confirmation"):
+                monkeypatch.setattr(coordinator, role, None)
+            for beat in ("_beat_at", "_next_beat_at"):
+                monkeypatch.setattr(worker._worker, beat, float("inf"))
+            (record_id,) = submit_records(app, 1, isolation="inline")
+            while not is_finished(app, record_id):
+                for name, node in nodes.items():
+                    before, counter.is_on = counter.round_trips, is_counted
+                    node.turn()
+                    counter.is_on = False
+                    most[name] = max(most.get(name, 0), counter.round_trips - before)
+
+    assert most["coordinator"] <= 3, counter.statements
+    assert most["worker"] <= 2, counter.statements
+
+
 def is_finished(app: App, record_id: str) -> bool:
     return app.record(record_id).status == LAST
 

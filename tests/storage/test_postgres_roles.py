@@ -14,7 +14,7 @@ from lab.postgres import Server
 from stateward.core.errors import StoreError, StoreMismatch
 from stateward.core.model import Event as Fact
 from stateward.core.model import Work
-from stateward.storage.database import TOPIC_EVENTS, TOPIC_WORK
+from stateward.storage.database import TOPIC_EVENTS, work_topic
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.postgres import RUNNER_ROLE, PostgresDatabase, migrate
 from stateward.transport import Bus, WorkerInfo
@@ -97,7 +97,7 @@ def test_a_runner_can_do_what_a_worker_does(
     mark = AttemptResult(record_id="R1", version=1, stage="parse", worker="w1", at=1, count=1)
     bus, outputs = Bus(runner), Outputs(runner)
     heard = database.wakeup(TOPIC_EVENTS)
-    wakeup = runner.wakeup(TOPIC_WORK)
+    wakeup = runner.wakeup(work_topic("w1"))
 
     bus.heartbeat(a_worker())
     Bus(database).send([work])

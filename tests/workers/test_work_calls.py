@@ -2,18 +2,21 @@
 
 from pathlib import Path
 
-from stateward.storage.database import TOPIC_WORK
+import pytest
+
+from stateward.storage.database import TOPIC_WORK, work_topic
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.workers.work_calls import WorkCalls
 
 
-def test_a_worker_on_its_own_listens() -> None:
+@pytest.mark.parametrize("topic", [TOPIC_WORK, work_topic("me")])
+def test_a_worker_on_its_own_listens(topic: str) -> None:
     database = SqliteDatabase(MEMORY)
-    calls = WorkCalls(database)
+    calls = WorkCalls(database, "me")
     (fileno,) = calls.filenos()
 
     before = calls.take(None)
-    database.notify([TOPIC_WORK])
+    database.notify([topic])
     while_another_is_ready = calls.take(frozenset({fileno + 1000}))
     after = calls.take(frozenset({fileno}))
 
@@ -23,7 +26,7 @@ def test_a_worker_on_its_own_listens() -> None:
 
 def test_a_worker_in_a_loop_with_a_coordinator_has_no_wake_up_of_its_own(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "a.db")
-    calls = WorkCalls(database)
+    calls = WorkCalls(database, "me")
     calls.leave_to_loop()
 
     calls.tell()

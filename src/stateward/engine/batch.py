@@ -38,13 +38,22 @@ class Batch:
         self.is_turn = False
 
     def load(self, store: Store, ids: Iterable[str]) -> None:
-        """Load records that are not here yet, locked.
+        """Load records that are not here yet, locked."""
+        self.take(self.ask(store, ids))
+
+    def ask(self, store: Store, ids: Iterable[str]) -> Asked | None:
+        """Ask for records that are not here yet, locked; None if there are none.
 
         Those of this batch are not read again: the store still has them as they were before it. The lock makes a second
         coordinator wait here, where it has decided nothing yet, and not fail at the version check.
         """
         missing = [record_id for record_id in ids if record_id not in self.records]
-        self.records |= store.load(missing, lock=True)
+        return store.ask_load(missing) if missing else None
+
+    def take(self, asked: Asked | None) -> None:
+        """Take over the records that `ask` has asked for."""
+        if asked is not None:
+            self.records |= records_of(asked.rows())
 
     def change(self, change: Change) -> None:
         """Add a change; decisions after it see the record as it leaves it."""

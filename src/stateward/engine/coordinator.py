@@ -271,13 +271,13 @@ class Coordinator:
     def _handle(self, events: Sequence[Event]) -> list[Decision]:
         batch = Batch(now=self._clock())
         with self._store.transaction():
+            batch.load(self._store, (event.record_id for event in events))
             decisions = self._take(events, batch)
             self._write(batch)
         return decisions
 
     def _take(self, events: Sequence[Event], batch: Batch) -> list[Decision]:
-        """Decide these events in order, each on the record as the ones before it left it."""
-        batch.load(self._store, (event.record_id for event in events))
+        """Decide these events in order, each on the record as the ones before it left it; their records are loaded."""
         # A derived id needs no look-up: its version is stale once it was applied (docs/decisions/0007). That is nearly
         # every event, so a batch mostly costs one query, the load.
         batch.seen |= self._store.applied_event_ids(
@@ -473,16 +473,24 @@ class Coordinator:
             if reported:
                 point(Point.EVENTS_TAKEN)
                 self._bury([each for each in reported if each.event is None], batch)
+            # All that is read before something is written is asked for at once, the locks on the records first.
+            record_ids = [each.record_id for each in events]
+            records = batch.ask(self._store, record_ids)
+            queue = self.dispatcher.ask() if is_dispatching and has_waiting else None
+            owners = self.owners.ask(record_ids) if is_dispatching and reported else None
             if events:
                 batch.own = frozenset(map(id, told))
+                batch.take(records)
                 self._take(events, batch)
             if is_dispatching and not has_waiting:
                 self.dispatcher.dispatch_here(batch)
             if is_dispatching and (has_waiting or batch.arrived()):
-                self.dispatcher.dispatch_all(batch)
+                self.dispatcher.dispatch_all(batch, queue)
                 if batch.arrived():
                     self.dispatcher.has_waiting = True
-            self.owners.name_in(batch.sent)  # of all that is sent, by whichever way
+            self.owners.name_in(batch.sent, owners)  # of all that is sent, by whichever way
+            if locked is not None and batch.epoch is None and batch.changes:
+                batch.epoch = self.foresight.hold_epoch()
             self._write(batch)
             # In the transaction that handled them: an event leaves the inbox if, and only if, its decision is durable.
             if reported:

@@ -7,6 +7,7 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,6 +21,7 @@ from stateward.engine.coordinator_config import CoordinatorConfig
 from stateward.engine.earlier_items import EarlierIndex, Found
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.database import Asked
+from stateward.storage.pauses import stages_waited_for
 from stateward.storage.store import Store
 from stateward.transport import NO_WORKER, Bus, Orphan, workers_and_load
 from stateward.workers.routes import is_of_one_machine, source_types_of_one_machine
@@ -29,6 +31,13 @@ WORKER_LOST = "WORKER_LOST"
 HAND_OVER_PAUSE_S = 0.05
 # After a whole line was read for what other machines could do: for how many times as long it is not read again.
 PASS_PAUSE = 9
+
+
+class AskedQueue(NamedTuple):
+    """What a dispatch looks at first: the workers with their load, and the stages that are open and waited for."""
+
+    workers: Asked
+    stages: Asked
 
 
 class Dispatcher:
@@ -109,17 +118,28 @@ class Dispatcher:
         )
         self._assign(anyones, capacity, batch)
 
-    def dispatch_all(self, batch: Batch) -> None:
-        """Dispatch what waits and what arrived in this batch to all workers, lost work first."""
+    def ask(self) -> "AskedQueue":
+        """Ask for what `dispatch_all` looks at first."""
+        return AskedQueue(
+            workers=self._bus.ask_workers_and_load(),
+            stages=self._store.pauses.ask_open_stages(tuple(self._stages)),
+        )
+
+    def dispatch_all(self, batch: Batch, asked: "AskedQueue | None" = None) -> None:
+        """Dispatch what waits and what arrived in this batch to all workers, lost work first.
+
+        `asked` was asked for in the same transaction.
+        """
         self.has_waiting = True  # until the stages were asked
-        capacity, load = self._capacity(self._bus.ask_workers_and_load())
+        asked = asked or self.ask()
+        capacity, load = self._capacity(asked.workers)
         self.in_flight = sum(load.values())
         if not capacity.is_available:
             return
         # Lost work goes first: it was dispatched before, so its turn in the queue is over.
         if _has_orphans(load):
             self._redeliver(capacity, batch)
-        self._assign(self._queues(capacity, batch), capacity, batch)
+        self._assign(self._queues(capacity, batch, asked.stages), capacity, batch)
         self.has_waiting = bool(self._waited_for)
 
     def _capacity(self, asked: Asked) -> tuple[Capacity, Mapping[tuple[str, bool], int]]:
@@ -177,7 +197,9 @@ class Dispatcher:
             if (machine.name, stage.name) not in self._config.engine_stages
         }
 
-    def _queues(self, capacity: Capacity, batch: Batch) -> list[Iterable[Record]]:
+    def _queues(
+        self, capacity: Capacity, batch: Batch, open_stages: Asked
+    ) -> list[Iterable[Record]]:
         """The waiting records of each stage that is not paused and has free slots.
 
         Later stages come first: `heapq.merge` keeps that order among equal ranks, so that of two equal records the one
@@ -187,7 +209,7 @@ class Dispatcher:
         arrived = batch.arrived()
         count = sum(map(len, arrived.values()))
         stages = self._stages
-        is_waited_for = self._store.pauses.open_stages(tuple(stages))
+        is_waited_for = stages_waited_for(open_stages)
         # Until its line is read to the end.
         self._waited_for = {place for place, is_waiting in is_waited_for.items() if is_waiting}
         queues: list[Iterable[Record]] = []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from stateward.core.model import Change, Record, Work
 from stateward.engine.batch import Locked
-from stateward.storage.database import Database, Known
+from stateward.storage.database import Asked, Database, Known
 from stateward.storage.record_rows import RECORD_COLUMNS, records_of
 
 # Work under way whose records are remembered; and up to which those that are not known are read: where more is under
@@ -85,6 +85,14 @@ class Foresight:
         self._database.require(_NOTHING_IS_PAUSED)
         return Locked(known=record, epoch=Known([(self._epoch,)]), paused=Known([]))
 
+    def hold_epoch(self) -> Asked | None:
+        """Hold the epoch and go on as if it were as known; None if that is not known. All records are locked before."""
+        if self._epoch is None or not self._is_worth_it or self._ticks() < self._from:
+            return None
+        self._is_used = True
+        self._database.require("(SELECT epoch FROM current_epoch) = :epoch", epoch=self._epoch)
+        return Known([(self._epoch,)])
+
     def begin(self) -> None:
         """A turn begins."""
         self._is_used = False
@@ -94,6 +102,7 @@ class Foresight:
         if not self._is_used:
             return False
         self._known.clear()
+        self._epoch = None
         self._from = self._ticks() + PAUSE_S
         return True
 

@@ -32,14 +32,13 @@ from stateward.storage.database import (
     TOPIC_CHANGES,
     TOPIC_EVENTS,
     TOPIC_READY,
-    TOPIC_WORK,
     Database,
     Wakeup,
 )
 from stateward.storage.pipe_wakeups import is_readable
 from stateward.transport import Bus
 from stateward.workers.courier import Courier
-from stateward.workers.worker import Worker
+from stateward.workers.worker import Tell, Worker
 
 # Leases last many seconds, turns milliseconds: recovery in each would be wasted queries.
 RECOVER_EVERY_S = 1.0
@@ -148,7 +147,8 @@ class Node:
         ]
         for calls in self._called:
             calls.leave_to_loop()
-        topics += (TOPIC_WORK,) * bool(self._called)
+        self._work_topics = frozenset(each for calls in self._called for each in calls.topics)
+        topics += tuple(self._work_topics)
         self._wakeup: Wakeup | None = database.wakeup(*topics) if topics else None
         self._notifier = None if notifier is None else notifier(self._wake)
         if self._coordinator is not None:
@@ -318,7 +318,7 @@ class Node:
         is_busy |= worker.prepare(ready) if worker is not None else False
         if worker is not None and worker.database is not self._database:
             # A worker with a connection of its own cannot join our transaction: it reports through the inbox.
-            is_busy |= worker.settle()
+            is_busy |= _settle_apart(worker)
             worker.committed()
             worker = None
         changed: frozenset[str] = frozenset()
@@ -331,7 +331,7 @@ class Node:
                 changed = self._coordinator.changed
         elif worker is not None:
             ended: list[Event] = []
-            is_busy |= worker.settle(tell=None if self._courier is None else ended.extend)
+            is_busy |= _settle_apart(worker, None if self._courier is None else ended.extend)
             worker.committed()
             if self._courier is not None:
                 self._courier.end(ended)
@@ -370,7 +370,7 @@ class Node:
         if wakeup is None or not (ready is None or is_round or wakeup.fileno() in ready):
             return NOTHING
         told = wakeup.clear()
-        if TOPIC_WORK in told:
+        if not told.isdisjoint(self._work_topics):
             for calls in self._called:
                 calls.tell()
         return told
@@ -604,6 +604,17 @@ _POLLED = {
     selectors.EVENT_WRITE: select.POLLOUT,
     selectors.EVENT_READ | selectors.EVENT_WRITE: select.POLLIN | select.POLLOUT,
 }
+
+
+def _settle_apart(worker: Worker, tell: Tell | None = None) -> bool:
+    """Write results in a transaction of their own, in one round trip; whether there were any.
+
+    That work was given to another meanwhile is rare, and an error then: only the second try waits to know which it was.
+    """
+    try:
+        return worker.settle(tell=tell, is_expected=True)
+    except StoreUnreachable:
+        return worker.settle(tell=tell)
 
 
 def _may_pass(error: Exception) -> bool:

@@ -1,11 +1,12 @@
 """Who submitted which record, for workers that give each owner a process."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
 from stateward.core.model import Work
-from stateward.storage.store import Store
+from stateward.storage.database import Asked
+from stateward.storage.store import Store, submitters_of
 
 OWNERS_MAX = 10_000  # records whose submitter is remembered
 
@@ -18,11 +19,18 @@ class RecordOwners:
         self._known: dict[str, str] = {}
         self.are_wanted = are_wanted
 
-    def name_in(self, sent: list[Work]) -> None:
-        """Say in the work who submitted its record."""
+    def ask(self, record_ids: Iterable[str]) -> Asked | None:
+        """Ask who submitted records that may be sent on, as far as it is not known; None if there is nothing to ask."""
+        unknown = sorted({*record_ids} - self._known.keys()) if self.are_wanted else []
+        return self._store.ask_submitters(unknown) if unknown else None
+
+    def name_in(self, sent: list[Work], asked: Asked | None = None) -> None:
+        """Say in the work who submitted its record; `asked` is what `ask` has asked for in the same transaction."""
         apart = [work.record_id for work in sent if self.is_needed(work)]
         if not apart:
             return
+        if asked is not None:
+            self.learn(submitters_of(asked))
         # Who submitted a record never changes, and mostly its stages follow each other here.
         known = self._known
         owners = {each: known[each] for each in apart if each in known}

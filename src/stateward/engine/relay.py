@@ -99,7 +99,7 @@ class Relay:
         self._clock = clock
         self._ticks = ticks
         self._log = log
-        self.calls = WorkCalls(database)
+        self.calls = WorkCalls(database, info.id)
         self._outage = Outage(log, ticks=ticks)
         self._storage = Outage(log, ticks=ticks)
         self._sealed = Outage(log, ticks=ticks)

@@ -7,6 +7,7 @@ means.
 SQL is written once, in the subset that both databases understand, with named parameters (`:name`).
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -35,6 +36,14 @@ TOPIC_CHANGES = "changes"  # there are new transitions
 TOPIC_RESTS = "rests"  # records have ended or rest: they wait for no stage, and no worker has them
 # In this order, which other versions of Stateward on the same file know: new ones come last.
 TOPICS = (TOPIC_EVENTS, TOPIC_READY, TOPIC_WORK, TOPIC_CHANGES, TOPIC_RESTS)
+
+
+def work_topic(worker: str) -> str:
+    """The topic of the work of one worker, by which no other is woken.
+
+    Where a notification costs nothing to those that it does not concern, it is the same as `TOPIC_WORK`.
+    """
+    return f"{TOPIC_WORK}_{hashlib.sha256(worker.encode()).hexdigest()[:16]}"
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -176,6 +185,9 @@ class Database(Protocol):
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was such a row."""
+
+    def discard(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> None:
+        """As `delete`, where nothing depends on which of the rows there were: it is not waited for."""
 
     def exchange(
         self, old: "Keys", table: Table, rows: Sequence[Row], *, is_expected: bool = False

@@ -6,7 +6,7 @@ from functools import lru_cache
 import msgspec
 
 from stateward.core.model import Micros
-from stateward.storage.database import TOPIC_READY, Asked, Database, Table
+from stateward.storage.database import TOPIC_READY, Asked, Database, Known, Table
 from stateward.storage.row_seals import sealed_change
 
 PAUSES = Table(
@@ -60,11 +60,19 @@ class Pauses:
 
     def open_stages(self, stages: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bool]:
         """Which of these (machine, stage) are not paused, and for each whether records wait for it."""
+        return stages_waited_for(self.ask_open_stages(stages))
+
+    def ask_open_stages(self, stages: Sequence[tuple[str, str]]) -> Asked:
+        """Ask for `open_stages`."""
         if not stages:
-            return {}
+            return Known([])
         given = {f"p{n}": name for n, name in enumerate(name for pair in stages for name in pair)}
-        found = self._database.rows(_open_stages_sql(len(stages)), **given)
-        return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in found}
+        return self._database.ask(_open_stages_sql(len(stages)), **given)
+
+
+def stages_waited_for(asked: Asked) -> dict[tuple[str, str], bool]:
+    """The answer to `Pauses.ask_open_stages`."""
+    return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in asked.rows()}
 
 
 # One statement for all stages, asked at every turn; a short list of machines makes few distinct counts.

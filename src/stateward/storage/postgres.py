@@ -29,6 +29,7 @@ from stateward.core.errors import (
 from stateward.core.failpoints import Point, point
 from stateward.storage.amcheck import amcheck_schema, index_damage
 from stateward.storage.database import (
+    TOPIC_WORK,
     TOPICS,
     Cell,
     Exchanged,
@@ -445,12 +446,17 @@ class PostgresDatabase:
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was a row."""
-        # A key that is not among the columns we write is a number that the database assigns itself.
-        names = tuple(by) or table.key
-        columns: Columns = tuple((name, table.columns.get(name, "bigint")) for name in names)
-        sql = delete_sql(table.name, columns, min(len(keys), 2))
+        sql, columns = _deleting(table, keys, by)
         deleted = self._bulk(sql, columns, keys)
-        return _were_found(keys, len(names), deleted)
+        return _were_found(keys, len(columns), deleted)
+
+    def discard(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> None:
+        """Delete rows by key (or by the columns `by`), without waiting for which there were."""
+        if keys:
+            sql, columns = _deleting(table, keys, by)
+            params = params_of(columns, keys)
+            joins = Joining(table.name, sql, len(params)) if len(keys) == 1 else None
+            self._write(Queued(sql, params, joins=joins))
 
     def require(self, condition: str, **params: object) -> None:
         """Go on as if a condition held: the server refuses what follows if it does not."""
@@ -712,10 +718,17 @@ def migrate(url: str) -> None:
 
 def _known_extensions(topics: Iterable[str]) -> frozenset[str]:
     given = frozenset(topics)
-    unknown = given.difference(TOPICS)
+    unknown = {each for each in given.difference(TOPICS) if not each.startswith(f"{TOPIC_WORK}_")}
     if unknown:
         raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
     return given
+
+
+def _deleting(table: Table, keys: Sequence[Row], by: Sequence[str]) -> tuple[str, Columns]:
+    # A key that is not among the columns we write is a number that the database assigns itself.
+    names = tuple(by) or table.key
+    columns: Columns = tuple((name, table.columns.get(name, "bigint")) for name in names)
+    return delete_sql(table.name, columns, min(len(keys), 2)), columns
 
 
 def _without_repeats(rows: Sequence[Row], width: int) -> Iterator[Sequence[Row]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from stateward.storage.database import ColumnType, Row
+from stateward.storage.database import TOPICS, ColumnType, Row
 from stateward.storage.libpq import Joining, Param, Queued, to_arrays, to_cell
 
 SCHEMA = "stateward"
@@ -28,8 +28,9 @@ class Appended(NamedTuple):
     def queued(self, topics: frozenset[str] = frozenset(), joined: Sequence[Queued] = ()) -> Queued:
         """The statement that writes them, notifies the listeners of these topics, and does what these others do."""
         parts = tuple(each.joins for each in joined if each.joins is not None)
-        params = [*self.params, *(param for each in joined for param in each.params or ())]
-        sql = append_sql(self.table, self.columns, self.size, self.chained, topics, parts)
+        fixed, own = _channels(topics)
+        params = [*self.params, *own, *(param for each in joined for param in each.params or ())]
+        sql = append_sql(self.table, self.columns, self.size, self.chained, fixed, len(own), parts)
         return Queued(sql, params)
 
 
@@ -40,12 +41,14 @@ def append_sql(
     count: int,
     chained: int,
     topics: frozenset[str],
+    told: int,
     parts: tuple[Joining, ...] = (),
 ) -> str:
     """Extend the lanes, and then insert: the rows are numbered while their lanes are locked.
 
     The subquery is executed first and once, because its functions are volatile, and what is inserted is computed from
-    its one row. `parts` change other tables, in no certain order; their parameters follow.
+    its one row. `told` channels are notified besides these topics. `parts` change other tables, in no certain order;
+    the parameters of both follow.
     """
     start = len(columns)
     clauses: list[str] = []
@@ -58,7 +61,8 @@ def append_sql(
         numbers, counts, hashes = (f"${start + n}" for n in (1, 2, 3))
         calls = [f"extend_lanes({numbers}::bigint[], {counts}::bigint[], {hashes}::text[])"]
         start += 3
-    calls += _notify_calls(topics)
+    calls += _notify_calls(topics, told, start + 1)
+    start += told
     for number, part in enumerate(parts):
         clauses.append(f"p{number} AS ({_shift(part.sql, start)})")
         start += part.width
@@ -203,12 +207,24 @@ def quoted_names(names: Iterable[str], *, of: str = "") -> str:
     return ", ".join(f'{of}"{name}"' for name in names)
 
 
-@lru_cache
 def notifying(topics: frozenset[str]) -> tuple[Queued, ...]:
     """One statement for all topics, prepared as others are; none if there are none."""
-    calls = _notify_calls(topics)
-    return (Queued(f"SELECT {', '.join(calls)}", ()),) if calls else ()
+    fixed, own = _channels(topics)
+    return (Queued(_notifying_sql(fixed, len(own)), own),) if topics else ()
 
 
-def _notify_calls(topics: frozenset[str]) -> list[str]:
-    return [f"pg_notify('{SCHEMA}_{topic}', '')" for topic in sorted(topics)]
+@lru_cache
+def _notifying_sql(topics: frozenset[str], told: int) -> str:
+    return f"SELECT {', '.join(_notify_calls(topics, told, 1))}"
+
+
+def _notify_calls(topics: frozenset[str], told: int, place: int) -> list[str]:
+    """Calls that notify topics, and besides as many channels as are given as parameters."""
+    own = [f"pg_notify(${place + n}::text, '')" for n in range(told)]
+    return [f"pg_notify('{SCHEMA}_{topic}', '')" for topic in sorted(topics)] + own
+
+
+def _channels(topics: frozenset[str]) -> tuple[frozenset[str], list[Param]]:
+    """Topics that stand in statements, and the channels of others, which are too many for one statement each."""
+    fixed = topics.intersection(TOPICS)
+    return fixed, [to_cell(f"{SCHEMA}_{each}") for each in sorted(topics - fixed)]

@@ -29,6 +29,7 @@ from stateward.core.errors import (
 from stateward.core.failpoints import Point, point
 from stateward.core.lanes import extend
 from stateward.storage.database import (
+    TOPIC_WORK,
     TOPICS,
     Cell,
     Exchanged,
@@ -331,6 +332,10 @@ class SqliteDatabase:
         """Delete rows by key; for each key, whether there was such a row."""
         return self._each(_delete_sql(table.name, tuple(by) or table.key), keys)
 
+    def discard(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> None:
+        """Delete rows by key: there is no round trip to save."""
+        self.delete(table, keys, by=by)
+
     def exchange(
         self, old: Keys, table: Table, rows: Sequence[Row], *, is_expected: bool = False
     ) -> Exchanged:
@@ -399,7 +404,7 @@ class SqliteDatabase:
     def notify(self, topics: Iterable[str]) -> None:
         """Wake the listeners once the current transaction is durable."""
         with self._lock:
-            self._notified.update(topics)
+            self._notified.update(map(_topic_of, topics))
             if not self._depth:
                 self._notify_now()
 
@@ -416,13 +421,14 @@ class SqliteDatabase:
 
     def wakeup(self, *topics: str) -> "PipeWakeup":
         """A wake-up for these topics."""
-        unknown = set(topics) - set(TOPICS)
+        known = {_topic_of(each) for each in topics}
+        unknown = known - set(TOPICS)
         if unknown:
             raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
-        if not topics:
+        if not known:
             raise StoreError("a wake-up needs a topic")
         with self._translate_errors():
-            wakeup = PipeWakeup(self._wakeup_folder, topics, on_close=self._wakeups.remove)
+            wakeup = PipeWakeup(self._wakeup_folder, tuple(known), on_close=self._wakeups.remove)
         self._wakeups.append(wakeup)
         return wakeup
 
@@ -612,6 +618,11 @@ class SqliteAsked:
         if self._rows is None:
             self._rows = self._database.rows(self._sql, **self._params)
         return self._rows
+
+
+def _topic_of(topic: str) -> str:
+    """The topic that listeners have a pipe for: a byte in a pipe costs too little to have one for each worker."""
+    return TOPIC_WORK if topic.startswith(f"{TOPIC_WORK}_") else topic
 
 
 def read_only_connection(path: Path) -> apsw.Connection:

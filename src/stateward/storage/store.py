@@ -504,13 +504,19 @@ class Store:
 
     def submitters(self, record_ids: Sequence[str]) -> dict[str, str]:
         """Who submitted each of these records."""
-        if not record_ids:
-            return {}
+        return submitters_of(self.ask_submitters(record_ids)) if record_ids else {}
+
+    def ask_submitters(self, record_ids: Sequence[str]) -> Asked:
+        """Ask for `submitters`."""
         condition, params = self._database.among("record_id", record_ids)
-        found = self._database.rows(
+        return self._database.ask(
             f"SELECT record_id, actor FROM transitions WHERE {condition} AND version = 0", **params
         )
-        return {str(record_id): str(actor) for record_id, actor in found}
+
+
+def submitters_of(asked: Asked) -> dict[str, str]:
+    """The answer to `Store.ask_submitters`."""
+    return {str(record_id): str(actor) for record_id, actor in asked.rows()}
 
 
 class AskedPart:

@@ -24,6 +24,7 @@ from stateward.storage.database import (
     Keys,
     Row,
     Table,
+    work_topic,
 )
 
 # In place of a worker's name. Two of them, because returned work that was never started must not count as lost.
@@ -36,6 +37,9 @@ VIA_TRANSPORT = "transport"
 RELAY = "relay-"  # how the names of relays begin
 # All of them are read for each dispatch; heartbeats as rows are not meant for more.
 WORKERS_MAX = 10_000
+
+# Up to so many workers are woken each by itself; a notification for all of them costs less than one for each of many.
+TOLD_APART_MAX = 4
 
 # The columns beside `body` are those that statements select by; `body` is the whole `Work`. In the body `worker` is
 # the one it was sent to: the column counts.
@@ -156,8 +160,9 @@ class Bus:
         """
         self._database.insert(WORK, [_work_row(each) for each in work])
         point(Point.WORK_SENT)
-        if any(each.worker != told for each in work):
-            self._database.notify([TOPIC_WORK])
+        workers = {each.worker for each in work if each.worker != told}
+        are_few = len(workers) <= TOLD_APART_MAX
+        self._database.notify(map(work_topic, workers) if are_few else [TOPIC_WORK])
 
     def assigned_work(self, worker: str, *, limit: int) -> list[Work]:
         """The work of one worker, highest priority first."""
@@ -316,7 +321,7 @@ class Bus:
 
     def settle(self, seqs: Sequence[int]) -> None:
         """Delete events in the transaction that handled them, so that none is lost or handled twice."""
-        self._database.delete(EVENTS, [(seq,) for seq in seqs], by=("seq",))
+        self._database.discard(EVENTS, [(seq,) for seq in seqs], by=("seq",))
         point(Point.EVENTS_SETTLED)
 
     def depth(self) -> int:

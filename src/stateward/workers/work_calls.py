@@ -6,14 +6,15 @@ of them with every commit that notifies anything.
 
 from collections.abc import Set as AbstractSet
 
-from stateward.storage.database import TOPIC_WORK, Database, Wakeup
+from stateward.storage.database import TOPIC_WORK, Database, Wakeup, work_topic
 
 
 class WorkCalls:
     """Calls for one worker."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, worker: str) -> None:
         self._database = database
+        self.topics = (TOPIC_WORK, work_topic(worker))
         self._own: Wakeup | None = None
         self._is_left = False
         self._is_called = False
@@ -45,5 +46,5 @@ class WorkCalls:
 
     def _listen(self) -> Wakeup:
         if self._own is None:
-            self._own = self._database.wakeup(TOPIC_WORK)
+            self._own = self._database.wakeup(*self.topics)
         return self._own

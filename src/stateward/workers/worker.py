@@ -131,7 +131,7 @@ class Worker:
             started_at=clock(),
             seen_at=clock(),
         )
-        self.calls = WorkCalls(database)
+        self.calls = WorkCalls(database, identity.name)
         self._children = ChildPool(config, runners=runners, clock=clock, log=log)
         self._fetcher = Fetcher(artifacts)
         self._reach = Reach(self._fetcher, log)

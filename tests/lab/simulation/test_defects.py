@@ -23,7 +23,7 @@ from stateward.engine.pending_decisions import PendingDecisions
 from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
 from stateward.storage import outputs, sqlite, store
-from stateward.storage.database import Exchanged, Keys, Row, Table
+from stateward.storage.database import Exchanged, Keys, Known, Row, Table
 from stateward.storage.outputs import Output, Outputs
 from stateward.storage.pauses import Pauses
 from stateward.storage.record_rows import record_row
@@ -185,7 +185,9 @@ def outside_ids_are_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def paused_stages_are_dispatched(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Pauses, "open_stages", lambda _, places: dict.fromkeys(places, True))
+    patch.setattr(
+        Pauses, "ask_open_stages", lambda _, places: Known([(*place, True) for place in places])
+    )
 
 
 def error_codes_are_lost(patch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The verbs by which rows are inserted, replaced, updated, deleted and asked for."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -364,6 +365,22 @@ class Verbs:
 
         assert database.delete(EVENTS, [(first,), (third,)], by=("seq",)) == [True, True]
         assert database.rows("SELECT body FROM events") == [("2",)]
+
+    def test_rows_are_discarded_with_the_transaction(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("a"), a_pause("b"), a_pause("c"), a_pause("d")])
+
+        database.discard(PAUSES, [("m", "a")])
+        with suppress(LookupError), database.transaction():
+            database.discard(PAUSES, [("m", "b")])
+            raise LookupError
+        with database.transaction():
+            database.discard(PAUSES, [("m", "c"), ("m", "x")])
+            assert stages(database) == ["b", "d"]
+            database.discard(PAUSES, [("m", "d")])
+            database.discard(PAUSES, [])
+
+        assert stages(database) == ["b"]
 
     def test_nothing_to_write_is_nothing_written(self, open_database: Opener) -> None:
         database = open_database()

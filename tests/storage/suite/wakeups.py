@@ -12,6 +12,7 @@ from stateward.storage.database import (
     TOPIC_READY,
     TOPIC_WORK,
     TOPICS,
+    work_topic,
 )
 from stateward.transport import EVENTS
 from tests.storage.suite.helpers import (
@@ -40,6 +41,19 @@ class Wakeups:
         notifying.notify([TOPIC_WORK])
 
         assert wakeup.wait(WAIT_S)
+
+    @pytest.mark.parametrize("topic", [TOPIC_WORK, work_topic("its")])
+    def test_a_worker_hears_of_its_own_work_and_of_that_of_all(
+        self, open_database: Opener, topic: str
+    ) -> None:
+        notifying, listening = open_database(), open_database()
+        wakeup = listening.wakeup(TOPIC_WORK, work_topic("its"))
+
+        with notifying.transaction():
+            notifying.notify([topic, TOPIC_EVENTS])
+
+        assert wakeup.wait(WAIT_S)
+        assert wakeup.clear() <= {TOPIC_WORK, work_topic("its")}
 
     def test_a_notification_from_another_process_wakes_a_listener(
         self, open_database: Opener
