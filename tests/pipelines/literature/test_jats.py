@@ -196,10 +196,13 @@ def test_an_author_with_several_spellings_has_the_first(tmp_path: Path) -> None:
     assert (author.name, author.surname) == ("Yu Fang", "Fang")
 
 
-def test_parts_of_a_citation_that_nothing_separates_are_words_of_their_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("between", ["></name><", " ></name\n><", "></name><!-- and --><"])
+def test_parts_of_a_citation_that_nothing_separates_are_words_of_their_own(
+    tmp_path: Path, between: str
+) -> None:
     names = (
-        "<name><surname>Roe</surname><given-names>A</given-names></name>"
-        "<name><surname>Poe</surname><given-names>B</given-names></name>"
+        f"<name><surname>Roe</surname><given-names>A</given-names{between}"
+        "name><surname>Poe</surname><given-names>B</given-names></name>"
     )
     paper = article(
         tmp_path,

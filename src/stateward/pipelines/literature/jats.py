@@ -278,7 +278,12 @@ class _Walk:
             citation = next(element.iter(*CITATIONS), element)
         reference = reference_of(citation, label)
         is_several = count > 1  # under one number: the first is taken apart, and all are read
-        text = several_texts(element) if is_several else citation_text(citation, reference)
+        written = self._source.written(element)
+        text = (
+            several_texts(element, written)
+            if is_several
+            else citation_text(citation, reference, written)
+        )
         self._add("reference", text, element, label=reference.label, reference=reference)
 
     def _add(

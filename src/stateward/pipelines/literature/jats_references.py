@@ -17,7 +17,8 @@ _PARTS = frozenset(
      "chapter-title", "data-title", "source", "volume", "issue", "fpage", "lpage", "page-range", "elocation-id",
      "publisher-name", "publisher-loc", "pub-id", "object-id", "issn", "isbn", "ext-link", "uri", "comment", "edition")
 ) | _NAMES  # fmt: skip
-_GLUED = re.compile("</(?:{0})><(?:{0})[ >]".format("|".join(sorted(_PARTS))))
+# Or a comment between them: then it is looked at more closely.
+_GLUED = re.compile(r"</(?:{0})\s*>(?:<(?:{0})[\s>]|<!--)".format("|".join(sorted(_PARTS))))
 
 
 def reference_of(citation: etree._Element, label: str) -> Reference:
@@ -33,10 +34,10 @@ def reference_of(citation: etree._Element, label: str) -> Reference:
             continue
         if tag == "surname":
             text = each.text
-            authors.append(text_of(each) if text is None or len(each) else " ".join(text.split()))
+            authors.append(text if text and text.isalpha() and not len(each) else text_of(each))
         elif tag == "given-names":
             text = each.text
-            given = text_of(each) if text is None or len(each) else " ".join(text.split())
+            given = text if text and text.isalpha() and not len(each) else text_of(each)
             authors[-1:] = [f"{authors[-1]} {given}" if authors else given]
         elif tag in _FIELDS:
             if tag not in found:
@@ -72,23 +73,27 @@ _FIELDS = frozenset(
 )  # fmt: skip
 
 
-def several_texts(element: etree._Element) -> str:
-    """All that stands under one number, each citation apart from the next."""
+def several_texts(element: etree._Element, written: str) -> str:
+    """All that stands under one number, each citation apart from the next; `written` is how the file has it."""
     pieces = [element.text or ""]
     for child in element:
         if child.tag in CITATIONS:
-            pieces.append(citation_text(child, reference_of(child, "")))
+            pieces.append(citation_text(child, reference_of(child, ""), written))
         elif child.tag != "label":
             pieces.append(prose(child, ("label",)))
         pieces.append(child.tail or "")
     return squeeze(" ".join(pieces))
 
 
-def citation_text(citation: etree._Element, reference: Reference) -> str:
-    """A reference as it is printed; where the source gives only its parts, these in the usual order."""
+def citation_text(citation: etree._Element, reference: Reference, written: str) -> str:
+    """A reference as it is printed; where the source gives only its parts, these in the usual order.
+
+    `written` is the text of the file that holds it, where parts without a blank are found sooner than in the tree.
+    """
     if citation.tag == "mixed-citation" or not reference.source:
-        _part_words(citation)
-        return prose(citation, ("label",))
+        if _GLUED.search(written):
+            _part_words(citation)
+        return prose(citation, ("label",)) if reference.label else text_of(citation)
     pages = "-".join(filter(None, (reference.first_page, reference.last_page)))
     where = " ".join(filter(None, (reference.source, reference.volume)))
     parts = (
@@ -102,8 +107,6 @@ def citation_text(citation: etree._Element, reference: Reference) -> str:
 
 def _part_words(citation: etree._Element) -> None:
     """Put a blank between parts of a citation that nothing separates, and a comma between its authors."""
-    if not _GLUED.search(etree.tostring(citation, encoding="unicode", with_tail=False)):
-        return
     for each in citation.iter(*_PARTS):
         following = None if each.tail else each.getnext()
         if following is not None and following.tag in _PARTS:

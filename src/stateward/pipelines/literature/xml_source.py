@@ -63,6 +63,13 @@ class XmlSource:
             return Place()
         return Place(self._starts[at], self._ends[at])
 
+    def written(self, element: etree._Element) -> str:
+        """An element as the file has it, or as it would be written where its place is unknown."""
+        at = self._at.get(element)
+        if at is None:
+            return str(etree.tostring(element, encoding="unicode", with_tail=False))
+        return self.text[self._starts[at] : self._ends[at]]
+
     def _parse(self) -> etree._Element:
         text = self.text
         if _declares_entities(text[:_FRONT_CHARS]):

@@ -13,7 +13,8 @@ def text_of(element: etree._Element | None) -> str:
     if element is None:
         return ""
     if not len(element):
-        return " ".join(text.split()) if (text := element.text) else ""
+        text = element.text or ""
+        return text if text.isalnum() else " ".join(text.split())  # a year, a name
     return squeeze(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
 
 
