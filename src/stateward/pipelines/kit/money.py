@@ -28,18 +28,18 @@ MARKS = {
     "debito": -1, "débito": -1, "abono": 1, "cargo": -1, "haber": 1, "debe": -1, "gutschrift": 1,
     "lastschrift": -1, "avere": 1, "dare": -1, "ingreso": 1, "gasto": -1, "deposit": 1, "withdrawal": -1,
     "zubuchung": 1, "abbuchung": -1, "in": 1, "out": -1, "income": 1, "expense": -1,
-    "od": -1, "db": -1,
+    "od": -1, "db": -1, "χ": -1, "π": 1,
 }  # fmt: skip
 
 # Words of a column of marks, in further languages; beside a figure they would be too short to tell.
 _IN_WORDS = """
-    k, kt, kreedit, kredit, kredīts, π, πίστωση, приход, кредит, зачисление, пополнение,
+    k, kt, kreedit, kredit, kredīts, πίστωση, приход, кредит, зачисление, пополнение,
     надходження, 收入, 入金, 贷, 貸, 입금, دائن, זכות, ฝาก, có, alacak, gelir, jóváírás, příjem, uznanie,
     wpływ, masuk, entrada, entrata, bijschrijving, insättning, pano, money in, received, paid in,
     incoming
 """
 _OUT_WORDS = """
-    db, deb, dt, deebet, debet, debets, χ, χρέωση, расход, дебет, списание, витрата, 支出, 出金, 借,
+    db, deb, dt, deebet, debet, debets, χρέωση, расход, дебет, списание, витрата, 支出, 出金, 借,
     출금, 지급, مدين, חובה, ถอน, nợ, borç, gider, terhelés, výdaj, obciążenie, wydatek, keluar,
     saída, egreso, uscita, afschrijving, uttag, otto, money out, sent, paid out, outgoing
 """

@@ -15,6 +15,7 @@ from typing import NamedTuple
 BYTES_MAX = 4 * 1024 * 1024  # of the file
 STREAMS_MAX = 120
 STREAM_BYTES_MAX = 64 * 1024  # of a stream, inflated
+DRAWN_BYTES_MAX = 4 * 1024 * 1024  # of a stream, inflated, that draws before any text
 TEXT_BYTES_MAX = 96 * 1024
 MAPS_MAX = 40  # a file with more fonts is read with the first ones
 GUESSES_MAX = 4  # where a page does not say which font holds
@@ -122,7 +123,7 @@ def _peek(path: Path, _version: tuple[int, int, int]) -> Peek:
             maps |= {number: _glyph_map(stream)} if len(maps) < MAPS_MAX else {}
         elif _IS_PACKED.search(dictionary):
             objects |= _unpack(stream)
-        elif size < TEXT_BYTES_MAX and (b"Tj" in stream or b"TJ" in stream):
+        elif size < TEXT_BYTES_MAX and _shows_text(stream):
             contents.append(stream)
             size += len(stream)
     is_whole = is_whole and size < TEXT_BYTES_MAX
@@ -205,9 +206,11 @@ def _streams(data: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
         stored = data[found.end() : found.end() + STREAM_BYTES_MAX]
         for decode in (_inflate, _inflate_ascii85):
             try:
-                yield number, dictionary, decode(stored)
+                shown = decode(stored)
             except (zlib.error, ValueError):
                 continue
+            is_drawn = decode is _inflate and _begins_with_drawing(dictionary, shown)
+            yield number, dictionary, _inflate_drawn(data[found.end() :]) if is_drawn else shown
             break
         else:
             is_packed = b"/Filter" in dictionary
@@ -216,6 +219,32 @@ def _streams(data: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
 
 def _inflate(stored: bytes) -> bytes:
     return zlib.decompressobj().decompress(stored, STREAM_BYTES_MAX)
+
+
+def _shows_text(stream: bytes) -> bool:
+    return b"Tj" in stream or b"TJ" in stream
+
+
+def _begins_with_drawing(dictionary: bytes, shown: bytes) -> bool:
+    """Whether the start of a stream is not all of it, shows no text, and is neither objects nor the map of a font."""
+    is_other = _IS_PACKED.search(dictionary) is not None or b"beginbf" in shown
+    return len(shown) >= STREAM_BYTES_MAX and not (is_other or _shows_text(shown))
+
+
+def _inflate_drawn(stored: bytes) -> bytes | None:
+    """What follows the drawing at the start of a stream: its first text; None if none comes soon."""
+    unpacker = zlib.decompressobj()
+    for _ in range(DRAWN_BYTES_MAX // STREAM_BYTES_MAX):
+        try:
+            shown = unpacker.decompress(stored, STREAM_BYTES_MAX)
+        except zlib.error:
+            return None
+        if _shows_text(shown) or unpacker.eof:
+            return shown
+        if not shown:
+            return None
+        stored = unpacker.unconsumed_tail
+    return None
 
 
 def _inflate_ascii85(stored: bytes) -> bytes:

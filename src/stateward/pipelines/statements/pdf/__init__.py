@@ -52,6 +52,7 @@ from stateward.pipelines.statements.pdf.completeness import (
     column_sums,
     currency_problem,
     fee_problem,
+    heading_currency_problem,
     is_accounted,
     is_boxed,
     is_smudged,
@@ -67,11 +68,13 @@ from stateward.pipelines.statements.pdf.contexts import (
     below_rows,
     lists_checks,
     names_card,
+    on_page,
     sides_of_parts,
 )
 from stateward.pipelines.statements.pdf.printed_days import (
     begin_with_days,
     day_first,
+    have_two_days,
     short_era,
     year_doubt,
 )
@@ -386,7 +389,7 @@ class _Assembler:
         if has_amounts and table.heading.has({vocab.BALANCE}):
             return False
         # A line that begins like a total and has an amount ends what is above it.
-        above = (line for line in below_account(context) if not is_sum_line(line))
+        above = (line for line in below_account(on_page(context, table)) if not is_sum_line(line))
         titles = (title_text(line.text) for line in above)
         title = next((title for title in titles if vocab.NOT_BOOKED.find(title)), "")
         if not title and has_amounts:
@@ -545,6 +548,7 @@ class _Assembler:
                 self._goes_on |= number == len(self._builder.sections) - 1
         self._problems += row_problems(draft, tried)
         self._problems += currency_problem(tried)
+        self._problems += heading_currency_problem(tried, self._read_tables(), [*own, *shared])
         self._problems += fee_problem(tried)
         self._report_accounts(number, tried, own)
         self._report_doubts(tried)
@@ -616,7 +620,7 @@ class _Assembler:
             problem = StatementProblem(code="SIGN_CONTRADICTED", message=doubt)
             self._problems.append(problem)
         is_open = any(table.heading.has_open_dates for table in self._tables)
-        is_open = is_open and any(row.value_date not in ("", row.date) for row in tried.rows)
+        is_open = is_open and have_two_days(tried)
         is_unread = any(table.heading.has_unread_dates for table in self._tables)
         if is_unread and tried.rows:
             message = "only value dates have a name, and the numbers before them may be the days of booking"

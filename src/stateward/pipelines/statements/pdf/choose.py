@@ -24,7 +24,12 @@ from stateward.pipelines.statements.pdf.balance_pairs import (
     balance_pairs,
     matching_pair,
 )
-from stateward.pipelines.statements.pdf.rows import UNBOOKED, DraftRow, PrintedFact
+from stateward.pipelines.statements.pdf.rows import (
+    UNBOOKED,
+    DraftRow,
+    PrintedFact,
+    missing_dates,
+)
 from stateward.pipelines.statements.pdf.sign_readings import (
     SectionDraft,
     SignReading,
@@ -36,7 +41,10 @@ from stateward.pipelines.statements.reconcile import Reconciliation, RowAmounts,
 PARTS_MAX = 40
 PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the closing balance
 SUMMANDS_MIN = 2
-REMARKED, SUMMED = "its text says", "it is the sum of the rows above it"  # doubts of rows
+# Doubts of rows.
+REMARKED, SUMMED = "its text says", "it is the sum of the rows above it"
+UNDATED = "it has no date, and its table prints one in every row"
+KEPT = (REMARKED, UNDATED)  # doubts that alone leave no row out
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
 MILLS = 3  # decimals of a currency whose unit has a thousand parts
 VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
@@ -113,12 +121,14 @@ def _evidence(tried: TriedReading, draft: SectionDraft) -> tuple[int, ...]:
     lines, unread = _values(tried.rows, tried.terms)
     if unread:
         return (-2, 0, 0)
-    plus = [
-        line.amount > 0
+    told = [
+        (entry.money.get(vocab.AMOUNT, ""), line.amount > 0)
         for line, entry in zip(lines, tried.drafts, strict=True)
-        if _has_plus(entry.money.get(vocab.AMOUNT, ""))
     ]
-    signs = 0 if not plus else 1 if all(plus) else -1
+    plus = [is_in for text, is_in in told if _has_plus(text)]
+    bare = {is_in for text, is_in in told if _is_bare(text)}
+    # A plus beside some of what came in, and beside none of the rest of it, is the mark of a footnote.
+    signs = 0 if not plus or not bare.isdisjoint(plus) else 1 if all(plus) else -1
     votes = count_votes(
         [
             (evidence_of([row.description]), line.amount > 0)
@@ -148,13 +158,18 @@ def _has_plus(text: str) -> bool:
     return text.startswith("+") or text.endswith("+")
 
 
+def _is_bare(text: str) -> bool:
+    """Whether an amount has no sign and no letters beside its figures."""
+    return bool(text) and not any(c in money.MINUS or c in "(+" or c.isalpha() for c in text)
+
+
 def _row_choices(draft: SectionDraft) -> Iterator[list[DraftRow]]:
     """The rows without the doubtful ones, then all of them, then with some of the doubtful ones.
 
-    A remark alone leaves no row out: those that have one are first tried with the others.
+    A remark alone leaves no row out, nor does a date that is missing: such rows are first tried with the others.
     """
     doubtful = [at for at, entry in enumerate(draft.rows) if entry.doubt]
-    remarked = {at for at in doubtful if draft.rows[at].doubt.startswith(REMARKED)}
+    remarked = {at for at in doubtful if draft.rows[at].doubt.startswith(KEPT)}
 
     def without(dropped: Container[int]) -> list[DraftRow]:
         return [entry for at, entry in enumerate(draft.rows) if at not in dropped]
@@ -176,6 +191,8 @@ def _doubt_rows(draft: SectionDraft) -> None:
     A sum may be of all amounts, of the debits or of the credits; of all rows, or of those since the last such line.
     """
     decimal = decimal_of(draft).decimal
+    for entry in missing_dates(draft.rows):
+        entry.doubt = entry.doubt or ("" if vocab.BALANCE in entry.money else UNDATED)
     whole, part = _Summed(), _Summed()
     above: Decimal | None = None
     for entry in draft.rows:
@@ -193,7 +210,7 @@ def _doubt_rows(draft: SectionDraft) -> None:
             continue
         is_bare = not entry.is_dated and vocab.BALANCE not in entry.money
         if is_bare and (whole.is_sum(roles[0], value) or part.is_sum(roles[0], value)):
-            entry.doubt = entry.doubt or SUMMED
+            entry.doubt = SUMMED if entry.doubt in ("", UNDATED) else entry.doubt
             part = _Summed()
         else:
             whole.add(roles[0], value)

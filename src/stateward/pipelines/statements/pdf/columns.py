@@ -467,6 +467,11 @@ def _nearest(columns: Sequence[TableColumn], token: WordSpan) -> int | None:
     return at
 
 
+def is_aligned(column: TableColumn, token: WordSpan) -> bool:
+    """Whether an amount stands exactly where those of a column do."""
+    return _distance(column, token) <= EDGE_NEAR
+
+
 def _distance(column: TableColumn, token: WordSpan) -> float:
     """How far an amount is from the amounts of a column."""
     if column.edge:

@@ -7,6 +7,7 @@ printed, this is the next best: every amount in a column of amounts is that of a
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
+from itertools import pairwise
 
 from stateward.pipelines.kit import money
 from stateward.pipelines.kit.pdf.lines import cells_of
@@ -197,6 +198,39 @@ def currency_problem(tried: TriedReading) -> Iterator[StatementProblem]:
                 )
                 return
             known = known or found
+
+
+def heading_currency_problem(
+    tried: TriedReading, tables: Iterable[PdfTable], own: Iterable[StatementLine]
+) -> Iterator[StatementProblem]:
+    """The currency above the columns of amounts, where balances or the account are said to be in another one."""
+    above = [
+        frozenset(word for word in column.text.split() if word in money.CURRENCY_CODES)
+        for table in tables
+        for column in table.heading.columns
+        if column.role in vocab.MONEY_ROLES
+    ]
+    named = above[0] if above and len(set(above)) == 1 else frozenset[str]()
+    ends = [end.value for end in (tried.opening, tried.closing) if end]
+    told = set(filter(None, map(account_currency, own)))
+    told |= {found for text in ends if (found := sign_beside(text)) in money.CURRENCY_CODES}
+    if named and len(told) == 1 and named.isdisjoint(told):
+        message = (
+            f"the columns of amounts are headed {', '.join(sorted(named))}, and the account is said to be in"
+            f" {', '.join(told)}"
+        )
+        yield StatementProblem(code="CURRENCY_CONTRADICTED", message=message)
+
+
+def account_currency(line: StatementLine) -> str:
+    """The code behind a word for a currency in a line: `Currency: EUR`; "" without one."""
+    texts = [word.text for word in line.words]
+    for before, code in pairwise(texts):
+        bare = before.rstrip(":")
+        is_label = vocab.is_exact_heading(bare) and vocab.heading_role(bare) == vocab.CURRENCY
+        if is_label and code in money.CURRENCY_CODES:
+            return code
+    return ""
 
 
 def fee_problem(tried: TriedReading) -> Iterator[StatementProblem]:

@@ -38,6 +38,12 @@ def below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
     return context[ends[-1] + 1 :] if ends else context
 
 
+def on_page(context: Sequence[StatementLine], table: PdfTable) -> Sequence[StatementLine]:
+    """The lines of a context on the page of the table; all, if none is: a title does not end a page."""
+    own = [line for line in context if line.page == table.heading.page]
+    return own or context
+
+
 def below_account(context: Sequence[StatementLine]) -> Iterator[StatementLine]:
     """The lines right above a table, nearest first, up to the one that names its account."""
     for line in reversed(context):

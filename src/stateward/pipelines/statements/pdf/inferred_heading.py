@@ -4,8 +4,11 @@ Rows start with a date and end with amounts whose right edges are aligned. The r
 from which of them are filled together, and accepted only if the statement adds up (`TableHeading.is_inferred`).
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+
+import msgspec
 
 from stateward.pipelines.kit import dates
 from stateward.pipelines.kit.pdf.lines import cells_of
@@ -28,12 +31,16 @@ DATED_MIN = 0.6  # of the rows that have any date: a column of dates is filled i
 DATE_WIDTH = 18.0  # points: no two columns of dates begin closer
 SHARE_MIN = 0.08  # of the rows: fewer share an edge by chance
 COLUMNS_MAX = 4
+NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
+
+InferredRow = tuple[StatementLine, WordSpan, list[WordSpan]]
 
 
 def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
     """A heading for a file that has none, placed above the first line that looks like a row."""
-    rows = [(line, token, _figures(line, token)) for line in lines if (token := line.date_at(0))]
-    rows = [row for row in rows if row[2]]
+    rows = _dated_rows(lines, 0)
+    if len(rows) < ROWS_MIN:
+        rows = _dated_rows([line for line in lines if _is_numbered(line)], 1)
     if len(rows) < ROWS_MIN:
         return _below_days(lines)
     edges = _edges([figures for _, _, figures in rows])
@@ -51,6 +58,20 @@ def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
     for role, edge in zip(_roles(rows, edges), edges, strict=True):
         columns.append(TableColumn(role, edge - 20, edge, "", edge))
     return TableHeading(first.page, first.number - 1, first.number - 1, columns, is_inferred=True)
+
+
+def _dated_rows(lines: Sequence[StatementLine], at: int) -> list[InferredRow]:
+    """The lines with a date at their first word but `at`, and an amount behind it."""
+    rows = [(line, token, _figures(line, token)) for line in lines if (token := line.date_at(at))]
+    return [row for row in rows if row[2]]
+
+
+def _is_numbered(line: StatementLine) -> bool:
+    """Whether a line begins with the number of a row, in a cell of its own."""
+    first = cells_of(line)[0].text
+    return (
+        len(line.words) > 1 and line.words[0].text == first and NUMBER.fullmatch(first) is not None
+    )
 
 
 def _below_days(lines: Sequence[StatementLine]) -> TableHeading | None:
@@ -133,14 +154,23 @@ def unnamed_amounts(heading: TableHeading, lines: Sequence[StatementLine]) -> li
 
 
 def _figures(line: StatementLine, token: WordSpan | None) -> list[WordSpan]:
-    """Amounts with decimals behind the date of a line, outside of its text."""
+    """Amounts with decimals behind the date of a line, outside of its text; a mark behind one is no part of it.
+
+    Right edges are those of figures: a mark may hang over them.
+    """
     return [
-        found
+        _without_mark(found, line)
         for found in line.money
         if found.start >= (token.end if token else 1)
         and has_decimals(found.text)
         and not is_in_text(found, line.words)
     ]
+
+
+def _without_mark(token: WordSpan, line: StatementLine) -> WordSpan:
+    words = line.words[token.start : token.end]
+    x1 = next((word.x1 for word in reversed(words) if any(map(str.isdigit, word.text))), token.x1)
+    return token if x1 == token.x1 else msgspec.structs.replace(token, x1=x1)
 
 
 def _edges(rows: Sequence[Sequence[WordSpan]]) -> list[float]:
@@ -155,9 +185,7 @@ def _edges(rows: Sequence[Sequence[WordSpan]]) -> list[float]:
     return sorted(edges[:COLUMNS_MAX])
 
 
-def _roles(
-    rows: Sequence[tuple[StatementLine, WordSpan, list[WordSpan]]], edges: Sequence[float]
-) -> list[str]:
+def _roles(rows: Sequence[InferredRow], edges: Sequence[float]) -> list[str]:
     """The roles of amount columns, by which of them are filled together."""
     filled = [
         [any(abs(token.x1 - edge) <= EDGE_NEAR for token in figures) for edge in edges]

@@ -42,9 +42,18 @@ def year_doubt(period: PrintedPeriod, tried: TriedReading) -> str:
     """Why the year of dates that print none may be another, or ""."""
     if _are_all_outside(period, tried):
         return "no row lies inside the period from which the year of its date was taken"
-    if period.is_unnamed and not _ends_before(period, tried):
+    if period.is_unnamed and not (_is_day_of_closing(period, tried) or _ends_before(period, tried)):
         return f"rows print no year, and nothing calls {period.end} the day of the statement: its year was taken"
     return ""
+
+
+def _is_day_of_closing(period: PrintedPeriod, tried: TriedReading) -> bool:
+    """Whether the closing balance, to which the rows lead, is that of the day from which the year was taken."""
+    if not tried.is_summed or tried.closing is None:
+        return False
+    order, era = tried.terms.date_order, tried.terms.era
+    end, day = (dates.read_date(text, order, era) for text in (period.end, tried.closing.date))
+    return end is not None and end == day
 
 
 def _ends_before(period: PrintedPeriod, tried: TriedReading) -> bool:
@@ -78,6 +87,19 @@ def _are_all_outside(period: PrintedPeriod, tried: TriedReading) -> bool:
     days = [dates.nearest_date(text, order, start=start, end=end) for text in texts]
     known = [day for day in days if day is not None]
     return bool(known) and not any(dates.is_near(day, start, end, days=DAYS_LATE) for day in known)
+
+
+def have_two_days(tried: TriedReading) -> bool:
+    """Whether any row has a second day, and not the first one written in another way: 02/01/2024 and 02/01/24."""
+    return any(
+        row.value_date not in ("", row.date) and not _are_one_day(row, tried) for row in tried.rows
+    )
+
+
+def _are_one_day(row: StatementRow, tried: TriedReading) -> bool:
+    order, era = tried.terms.date_order, tried.terms.era
+    days = [dates.read_date(text, order, era) for text in (row.date, row.value_date)]
+    return None not in days and days[0] == days[1]
 
 
 def begin_with_days(tried: TriedReading, tables: Sequence[PdfTable]) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 from stateward.pipelines.kit import dates
 from stateward.pipelines.kit.pdf.lines import cells_of
 from stateward.pipelines.statements.pdf import vocabulary as vocab
-from stateward.pipelines.statements.pdf.columns import TableHeading
+from stateward.pipelines.statements.pdf.columns import TableHeading, is_aligned
 from stateward.pipelines.statements.pdf.fields import (
     TEXT_REACH,
     ParsedLine,
@@ -119,6 +119,7 @@ class RowBuilder:
         self._is_carried = (
             False  # the last line but texts is a balance with its day, as at the top of a page
         )
+        self._year = ""  # a line above the rows, of which it is the year
         self._is_unbooked = False  # a title between the rows says that those below it do not count
         self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
         self.group_totals: dict[tuple[int, int], list[str]] = {}  # by section and group
@@ -130,7 +131,7 @@ class RowBuilder:
         """Start the rows of another account or another statement."""
         self.sections.append([])
         self._open = self._last = None
-        self._date = self._direction = ""
+        self._date = self._direction = self._year = ""
 
     def join_sections(self) -> None:
         """Make one section of all: their tables are of one account."""
@@ -160,9 +161,9 @@ class RowBuilder:
     def _add(
         self, heading: TableHeading, one: ParsedLine, after: ParsedLine | None, is_last: bool
     ) -> None:
-        if self._take_mark(one):
+        if self._take_mark(one) or self._take_year(one):
             return
-        if self._is_balance(one) or self._is_total(one):
+        if self._is_balance(heading, one) or self._is_total(one):
             self._add_totals(one)
             self._close()
             self.context.append(one.line)
@@ -187,6 +188,15 @@ class RowBuilder:
         else:
             self.context.append(one.line)
 
+    def _take_year(self, one: ParsedLine) -> bool:
+        """Whether a line is the year of the rows below it: so is each year alone, if one stands above the first row."""
+        if not one.year or len(one.line.words) > 1 or not (self._year or not self._date):
+            return False
+        self._end_row(one.line)
+        self._year = one.year
+        self._is_running = True
+        return True
+
     def _take_mark(self, one: ParsedLine) -> bool:
         """Whether a line has nothing but CR or DR below the amount of a row, which it marks."""
         opened, words = self._open, one.line.words
@@ -203,6 +213,8 @@ class RowBuilder:
     def _take_dated(self, one: ParsedLine) -> None:
         self._is_running = True
         self._close()
+        if self._year and not dates.has_year(one.date):
+            one = msgspec.structs.replace(one, date=_with_year(one.date, self._year))
         self._date = one.date
         if not one.text and not one.has_amount and not one.money:
             return  # a date above the rows of its day
@@ -373,11 +385,7 @@ class RowBuilder:
             _grow(entry.box, line)
             entry.last_base = max(entry.last_base, line.base)
         if one.year and entry.is_dated and not dates.has_year(entry.date):
-            entry.date = (
-                f"{entry.date}{one.year}"
-                if entry.date[-1:] in "./-"
-                else f"{entry.date} {one.year}"
-            )
+            entry.date = _with_year(entry.date, one.year)
         if one.text and len(entry.texts) < LINES_PER_ROW_MAX:
             entry.texts.append(one.text)
         if one.party:
@@ -452,7 +460,7 @@ class RowBuilder:
             return line.page == entry.last_page + 1
         return line.base - entry.last_base <= lines * line.height
 
-    def _is_balance(self, one: ParsedLine) -> bool:
+    def _is_balance(self, heading: TableHeading, one: ParsedLine) -> bool:
         """Whether a line prints a balance. It becomes a fact, and a doubtful row if it may be the name of a shop."""
         text = _LEADING_NUMBERS.sub("", vocab.simplify(one.text))
         kind, phrase = _balance_label(text)
@@ -475,9 +483,9 @@ class RowBuilder:
             return False
         value = one.money.get(vocab.BALANCE) or any_money(one)
         if (
-            vocab.DEBIT in one.money
-            and vocab.BALANCE not in one.money
+            vocab.BALANCE not in one.money
             and not _SIGNED.search(value)
+            and _is_among_debits(heading, one)
         ):
             value = f"{value} DR"  # printed among the debits: a debt
         if not value and self._open is not None and not one.date:
@@ -614,9 +622,24 @@ class RowBuilder:
         return direction_of(one.line.text)
 
 
+def _with_year(day: str, year: str) -> str:
+    """A day that is printed without its year, with it."""
+    return f"{day}{year}" if day[-1:] in "./-" else f"{day} {year}"
+
+
 def _is_long_number(text: str) -> bool:
     """Whether a text is figures alone, more than those of a day: the number of a booking may begin with its day."""
     return text.isdigit() and len(text) > DAY_DIGITS_MAX
+
+
+def _is_among_debits(heading: TableHeading, one: ParsedLine) -> bool:
+    """Whether an amount stands exactly below debits: one that follows its label may come to stand near them."""
+    debits = [column for column in heading.columns if column.role == vocab.DEBIT]
+    return vocab.DEBIT in one.money and any(
+        token.text == one.money[vocab.DEBIT] and is_aligned(column, token)
+        for token in one.line.money
+        for column in debits
+    )
 
 
 def _fills_both_sides(one: ParsedLine) -> bool:

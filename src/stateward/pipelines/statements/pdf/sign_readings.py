@@ -52,6 +52,7 @@ def sign_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignRead
         yield from _column_readings(draft, terms)
     elif has_amount:
         yield from _amount_readings(draft, terms)
+        yield from _readings_without_pluses(draft, terms)
     else:
         yield SignReading("no row has an amount", "printed", "printed", as_printed)
 
@@ -144,6 +145,35 @@ def _amount_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignR
     # Only arithmetic or words distinguish these.
     yield negative if not is_mostly_positive else debt
     yield card
+
+
+def _readings_without_pluses(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignReading]:
+    """The readings where a plus behind some amounts is no sign but the mark of a footnote; only a sum shows that."""
+    is_bare = any(not _has_sign(entry.money.get(vocab.AMOUNT, "")) for entry in draft.rows)
+    if not is_bare or not any(map(_ends_with_plus, draft.rows)):
+        return
+    for one in _amount_readings(msgspec.structs.replace(draft, rows=_bare(draft.rows)), terms):
+        yield msgspec.structs.replace(
+            one,
+            why=f"{one.why}; a plus behind an amount is the mark of a footnote",
+            make=lambda given, make=one.make: make(_bare(given)),
+        )
+
+
+def _ends_with_plus(entry: DraftRow) -> bool:
+    return entry.money.get(vocab.AMOUNT, "").endswith("+")
+
+
+def _bare(drafts: Sequence[DraftRow]) -> list[DraftRow]:
+    """Rows without the plus behind their amounts."""
+    return [
+        msgspec.structs.replace(
+            entry, money={**entry.money, vocab.AMOUNT: entry.money[vocab.AMOUNT].rstrip("+ ")}
+        )
+        if _ends_with_plus(entry)
+        else entry
+        for entry in drafts
+    ]
 
 
 def _is_marked(entry: DraftRow, decimal: str) -> bool:

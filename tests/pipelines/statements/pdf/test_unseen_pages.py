@@ -1,0 +1,214 @@
+"""Pages that print sums, years, days, footnotes and currencies in ways that were not expected. Drawn by hand."""
+
+import zlib
+from pathlib import Path
+
+import pytest
+
+from lab.documents.statements import Paper
+from lab.documents.statements.paper import A4
+from stateward.pipelines.kit.pdf.peek import STREAM_BYTES_MAX, peek
+from tests.pipelines.statements.pdf.judging import sheet, write
+from tests.pipelines.statements.reading import Read, read_bytes
+
+Line = list[tuple[float, str]]
+
+
+def read_lines(folder: Path, *lines: Line) -> Read:
+    return read_bytes(folder, sheet(*lines).pdf())
+
+
+def pages(*texts: list[Line]) -> bytes:
+    paper = Paper(A4)
+    for lines in texts:
+        paper.page()
+        for at, line in enumerate(lines):
+            write(paper, 100 + 14 * at, line)
+    return paper.pdf()
+
+
+CHARGES: list[Line] = [
+    [(40, "02/15/25"), (100, "WHOLE FOODS SEATTLE WA"), (-557, "$42.17"), (559, "+")],
+    [(40, "02/19/25"), (100, "ALASKA AIR SEATTLE WA"), (-557, "$386.40")],
+    [(40, "02/19/25"), (100, "HOTEL ANCHORAGE AK"), (-557, "$212.50")],
+]
+
+
+def card(*rows: Line) -> list[Line]:
+    return [
+        [(40, "Account Summary")],
+        [(40, "Payment Due Date"), (-300, "04/08/25")],
+        [(40, "Previous Balance"), (-300, "$1,523.18")],
+        [(40, "New Balance"), (-300, "$641.07")],
+        [(40, "Minimum Payment Due"), (-300, "$40.00")],
+        [(40, "02/14/25"), (100, "AUTOPAY PAYMENT - THANK YOU"), (-557, "-$1,523.18")],
+        *rows,
+    ]
+
+
+def test_sums_without_a_date_are_left_out_where_all_adds_up_without_them(tmp_path: Path) -> None:
+    sums: list[Line] = [
+        [(40, "Card Ending 7-31005"), (200, "J PARKER"), (-557, "$42.17")],
+        [(40, "Card Ending 7-31013"), (200, "C PARKER"), (-557, "$598.90")],
+    ]
+    plain: Line = [cell for cell in CHARGES[0] if cell[1] != "+"]
+
+    read = read_lines(tmp_path, *card(*sums, plain, *CHARGES[1:]))
+
+    assert read.amounts == ["1523.18", "-42.17", "-386.40", "-212.50"]
+    assert not read.flags
+
+
+def test_a_plus_behind_some_charges_is_the_mark_of_a_footnote(tmp_path: Path) -> None:
+    note: Line = [(40, "+ indicates that it may be paid over time")]
+
+    read = read_lines(tmp_path, *card(*CHARGES, note))
+
+    assert read.amounts == ["1523.18", "-42.17", "-386.40", "-212.50"]
+    assert not read.flags
+
+
+def test_a_closing_balance_behind_its_label_is_no_debt_because_it_stands_near_the_debits(
+    tmp_path: Path,
+) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Opening balance:"), (200, "100.00")],
+        [(40, "Date"), (100, "Reference"), (-270, "Debit"), (-340, "Credit"), (380, "Details")],
+        [(40, "01/03/2026"), (100, "A1"), (-270, "10.00"), (380, "Water")],
+        [(40, "15/03/2026"), (100, "A2"), (-340, "500.00"), (380, "Salary")],
+        [(40, "Closing balance:"), (200, "590.00")],
+    )
+
+    assert read.amounts == ["-10.00", "500.00"]
+    assert not read.flags
+
+
+@pytest.mark.parametrize(("value_day", "is_other"), [("02/03/26", False), ("04/03/26", True)])
+def test_one_day_that_is_written_in_two_ways_is_no_second_day(
+    tmp_path: Path, value_day: str, is_other: bool
+) -> None:
+    heading: Line = [
+        (40, "Kalt"),
+        (120, "Text"),
+        (300, "Warm"),
+        (-460, "Amount"),
+        (-550, "Balance"),
+    ]
+    read = read_lines(
+        tmp_path,
+        [(40, "Opening balance"), (-550, "100.00")],
+        heading,
+        [(40, "02/03/2026"), (120, "Water"), (300, value_day), (-460, "-10.00"), (-550, "90.00")],
+        [(40, "13/03/2026"), (120, "Power"), (300, "13/03/26"), (-460, "-20.00"), (-550, "70.00")],
+        [(40, "14/03/2026"), (120, "Rent"), (300, "14/03/26"), (-460, "-30.00"), (-550, "40.00")],
+    )
+
+    assert read.amounts == ["-10.00", "-20.00", "-30.00"]
+    assert ("DATE_UNPROVEN" in read.flags) is is_other
+
+
+def test_numbered_rows_without_a_heading_are_rows_in_the_year_of_the_closing_balance(
+    tmp_path: Path,
+) -> None:
+    read = read_lines(
+        tmp_path,
+        [(300, "Rekeninguittreksel nr. 4 van 30-04-2025"), (-550, "Munt: EUR")],
+        [(40, "Vorig saldo op 31-03-2025"), (-540, "+ 944,18")],
+        [(40, "0001"), (97, "01-04"), (142, "Bestendige opdracht"), (-540, "- 850,00")],
+        [(142, "Immo Scheldezicht BV")],
+        [(40, "0002"), (97, "04-04"), (142, "Overschrijving"), (-540, "+ 61,50")],
+        [(142, "De Smet Lotte")],
+        [(40, "0003"), (97, "22-04"), (142, "Beheerskosten"), (-540, "- 3,00")],
+        [(40, "Nieuw saldo op 30-04-2025"), (-540, "+ 152,68")],
+    )
+
+    assert read.amounts == ["-850.00", "61.50", "-3.00"]
+    assert [str(day) for day in read.dates] == ["2025-04-01", "2025-04-04", "2025-04-22"]
+    assert not read.flags
+
+
+def test_a_title_of_coming_bills_on_the_first_page_says_nothing_of_a_table_on_the_second(
+    tmp_path: Path,
+) -> None:
+    first: list[Line] = [
+        [(40, "Período vigente: 03/03/2025 a 03/04/2025")],
+        [(40, "Fatura anterior"), (-545, "R$ 100,00")],
+        [(40, "Total a pagar"), (-545, "R$ 111,40")],
+        [(40, "Pagamento mínimo R$ 16,00")],
+        [(40, "PRÓXIMAS FATURAS")],
+        [(40, "Saldo em aberto"), (-545, "R$ 925,71")],
+    ]
+    second: list[Line] = [
+        [(40, "TRANSAÇÕES"), (170, "DE 03 MAR A 03 ABR")],
+        [(40, "03 MAR"), (110, "Mercado"), (-545, "R$ 87,90")],
+        [(40, "05 MAR"), (110, "Uber *Trip"), (-545, "R$ 23,50")],
+        [(40, "10 MAR"), (110, "Pagamento em 10 MAR"), (-545, "-R$ 100,00")],
+    ]
+
+    read = read_bytes(tmp_path, pages(first, second))
+
+    assert read.amounts == ["-87.90", "-23.50", "100.00"]
+    assert not read.flags
+
+
+def test_a_year_above_the_rows_is_theirs_up_to_the_next_one(tmp_path: Path) -> None:
+    read = read_lines(
+        tmp_path,
+        [(300, "Statement date: 14 February 2025")],
+        [(40, "Date"), (113, "Description"), (-397, "Out"), (-468, "In"), (-544, "Balance")],
+        [(40, "2024")],
+        [(113, "Balance from statement 11 dated 14/11/2024"), (-544, "112.40")],
+        [(40, "09 Dec"), (113, "Bank credit"), (-468, "300.00"), (-544, "412.40")],
+        [(40, "31 Dec"), (113, "Gross interest"), (-468, "14.87"), (-544, "427.27")],
+        [(40, "2025")],
+        [(40, "06 Jan"), (113, "Cash withdrawal"), (-397, "75.00"), (-544, "352.27")],
+    )
+
+    assert [str(day) for day in read.dates] == ["2024-12-09", "2024-12-31", "2025-01-06"]
+    assert not read.flags
+
+
+def test_greek_letters_behind_amounts_mark_debits_and_credits(tmp_path: Path) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Από 01/02/2025 έως 28/02/2025"), (300, "ΝΟΜΙΣΜΑ: EUR")],
+        [(40, "Α/Α"), (70, "ΗΜ/ΝΙΑ"), (140, "ΑΙΤΙΟΛΟΓΙΑ"), (450, "ΠΟΣΟ ΣΥΝΑΛΛΑΓΗΣ"), (-570, "ΥΠΟΛΟΙΠΟ")],  # noqa: RUF001 - Greek
+        [(40, "1"), (70, "03/02/2025"), (140, "ΠΛΗΡΩΜΗ ΔΕΗ"), (-500, "87,41 Χ"), (-570, "846,47 Π")],  # noqa: RUF001 - Greek
+        [(40, "2"), (70, "07/02/2025"), (140, "IRIS"), (-500, "120,00 Π"), (-570, "966,47 Π")],
+        [(40, "3"), (70, "14/02/2025"), (140, "ΑΤΜ"), (-500, "2,50 Χ"), (-570, "963,97 Π")],  # noqa: RUF001 - Greek
+    )  # fmt: skip
+
+    assert read.amounts == ["-87.41", "120.00", "-2.50"]
+
+
+@pytest.mark.parametrize(("told", "is_doubted"), [("CHF", True), ("EUR", False)])
+def test_columns_in_another_currency_than_the_account_are_flagged(
+    tmp_path: Path, told: str, is_doubted: bool
+) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Privatkonto 4417.733"), (300, f"Kontowährung: {told}")],
+        [(40, "Datum"), (120, "Text"), (-400, "Belastung EUR"), (-470, "Gutschrift EUR"), (-550, "Saldo EUR")],
+        [(40, "01.01.2025"), (120, "Saldovortrag"), (-550, "12'044.17")],
+        [(40, "15.01.2025"), (120, "Vergütung"), (-470, "4'200.00"), (-550, "16'244.17")],
+        [(40, "31.01.2025"), (120, "Krankenkasse"), (-400, "388.40"), (-550, "15'855.77")],
+    )  # fmt: skip
+
+    assert ("CURRENCY_CONTRADICTED" in read.flags) is is_doubted
+
+
+def test_text_behind_much_drawing_is_seen_before_a_document_is_read(tmp_path: Path) -> None:
+    drawing = b"1 0 0 1 0 0 cm\n" * (STREAM_BYTES_MAX // 10)
+    stream = zlib.compress(drawing + b"BT (Statement of account 42.00) Tj ET\n")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(
+        b"%%PDF-1.7\n1 0 obj\n<</Filter /FlateDecode/Length %d>>\nstream\n" % len(stream)
+        + stream
+        + b"\nendstream\nendobj\n%%EOF"
+    )
+
+    shown = peek(path)
+
+    assert shown.texts == ["Statement of account 42.00"]
+    assert shown.is_whole
