@@ -221,7 +221,7 @@ def test_only_the_start_of_an_entry_is_inflated(tmp_path: Path) -> None:
     assert seen(tmp_path / "a.docx", bomb.getvalue()) is None
     assert seen(tmp_path / "a.pdf", b"%PDF-1.4\nstream\n" + stream + b"\nendstream") is None
     found = peek._streams(b"stream\n" + stream)
-    assert [len(each or b"") for _, _, each in found] == [peek.STREAM_BYTES_MAX]
+    assert all(len(each or b"") <= peek.STREAM_BYTES_MAX for _, _, each in found)
 
 
 def test_glyphs_are_read_through_the_map_of_their_font(tmp_path: Path) -> None:

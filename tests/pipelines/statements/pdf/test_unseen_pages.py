@@ -212,3 +212,86 @@ def test_text_behind_much_drawing_is_seen_before_a_document_is_read(tmp_path: Pa
 
     assert shown.texts == ["Statement of account 42.00"]
     assert shown.is_whole
+
+
+FLOW_HEADING: Line = [(40, "DATA"), (75, "ESTABELECIMENTO"), (-280, "VALOR EM R$")]
+
+
+def beside(left: Line, right: Line) -> Line:
+    """Two lines side by side: the right column is as wide as the left one."""
+    return [*left, *((x - 270 if x < 0 else x + 270, text) for x, text in right)]
+
+
+def bought(day: str, shop: str, amount: str) -> Line:
+    return [(40, day), (75, shop), (-280, amount)]
+
+
+def test_rows_that_flow_through_two_columns_are_read_down_one_and_then_the_other(
+    tmp_path: Path,
+) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Total da fatura anterior"), (-260, "100,00"), (330, "Emissão: 09/01/2026")],
+        [(40, "Total desta fatura"), (-260, "189,00"), (330, "Vencimento: 17/01/2026")],
+        [(40, "Pagamento mínimo"), (-260, "20,00")],
+        [(40, "Lançamentos: compras e saques")],
+        beside(FLOW_HEADING, bought("03/01", "LIVRARIA", "6,00")),
+        beside(bought("12/12", "PADARIA", "40,00"), [(75, "LIVROS .SAO PAULO")]),
+        beside([(75, "ALIMENTOS .SAO PAULO")], bought("04/01", "FARMACIA 02/05", "8,00")),
+        beside(bought("20/12", "POSTO", "50,00"), bought("05/01", "MERCADO", "9,00")),
+        beside(bought("28/12", "UBER", "76,00"), bought("06/01", "PAGAMENTO", "- 100,00")),
+    )
+
+    texts = [row["description"] for row in read.canonicals]
+    assert read.amounts == ["-40.00", "-50.00", "-76.00", "-6.00", "-8.00", "-9.00", "100.00"]
+    assert texts[0] == "PADARIA ALIMENTOS .SAO PAULO"
+    assert texts[3] == "LIVRARIA LIVROS .SAO PAULO"
+    assert read.dates[0] == "2025-12-12"
+    assert read.dates[-1] == "2026-01-06"
+    assert read.canonicals[3]["place"]["box"][0] > 300
+    assert not read.flags
+
+
+@pytest.mark.parametrize("title", ["Pending transactions", "Completed transactions"])
+def test_rows_below_a_title_of_pending_ones_do_not_count_though_they_have_balances(
+    tmp_path: Path, title: str
+) -> None:
+    heading: Line = [
+        (40, "Date"),
+        (110, "Description"),
+        (-400, "Out"),
+        (-480, "In"),
+        (-555, "Balance"),
+    ]
+    read = read_lines(
+        tmp_path,
+        [(40, title)],
+        heading,
+        [(40, "31 Oct 2025"), (110, "SHELL"), (-400, "52.00"), (-555, "38.00")],
+        [(40, "Completed transactions")],
+        heading,
+        [(40, "30 Oct 2025"), (110, "TESCO"), (-400, "10.00"), (-555, "90.00")],
+        [(40, "29 Oct 2025"), (110, "SALARY"), (-480, "80.00"), (-555, "100.00")],
+    )
+
+    pending = ["-52.00"] if title.startswith("Completed") else []
+    assert read.amounts == [*pending, "-10.00", "80.00"]
+    assert not read.flags
+
+
+def test_a_card_that_claims_the_sum_of_its_rows_owed_nothing_before(tmp_path: Path) -> None:
+    lines: list[Line] = [
+        [(40, "Kreditkartenabrechnung"), (300, "Kartenlimit 5.000,00 EUR")],
+        [(40, "Rechnungsdatum 31.03.2026")],
+        [(40, "Mindestbetrag"), (-300, "20,00")],
+        [(40, "Datum"), (110, "Beschreibung"), (-540, "Betrag")],
+        [(40, "02.03.2026"), (110, "Bäckerei"), (-540, "12,00")],
+        [(40, "14.03.2026"), (110, "Bahn"), (-540, "70,00")],
+    ]
+
+    right = read_lines(tmp_path, *lines, [(110, "Rechnungsbetrag"), (-540, "82,00")])
+    wrong = read_lines(tmp_path, *lines, [(110, "Rechnungsbetrag"), (-540, "93,00")])
+
+    assert right.amounts == ["-12.00", "-70.00"]
+    assert not right.flags
+    assert wrong.flags

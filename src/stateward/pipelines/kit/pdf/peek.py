@@ -16,6 +16,7 @@ BYTES_MAX = 4 * 1024 * 1024  # of the file
 STREAMS_MAX = 120
 STREAM_BYTES_MAX = 64 * 1024  # of a stream, inflated
 DRAWN_BYTES_MAX = 4 * 1024 * 1024  # of a stream, inflated, that draws before any text
+DRAWN_MAX = 2  # such streams of a file
 TEXT_BYTES_MAX = 96 * 1024
 MAPS_MAX = 40  # a file with more fonts is read with the first ones
 GUESSES_MAX = 4  # where a page does not say which font holds
@@ -190,7 +191,7 @@ def _streams(data: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
 
     None instead of what cannot be unpacked, or is left out.
     """
-    seen = 0
+    seen = drawn = 0
     for found in _STREAM.finditer(data):
         before = data[max(0, found.start() - _DICTIONARY_BYTES_MAX) : found.start()]
         dictionary = before.rpartition(b"obj")[2]
@@ -210,7 +211,11 @@ def _streams(data: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
             except (zlib.error, ValueError):
                 continue
             is_drawn = decode is _inflate and _begins_with_drawing(dictionary, shown)
-            yield number, dictionary, _inflate_drawn(data[found.end() :]) if is_drawn else shown
+            drawn += is_drawn
+            if is_drawn and drawn <= DRAWN_MAX:
+                yield number, dictionary, _inflate_drawn(data[found.end() :])
+            else:
+                yield number, dictionary, shown
             break
         else:
             is_packed = b"/Filter" in dictionary

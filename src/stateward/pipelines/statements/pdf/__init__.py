@@ -66,6 +66,7 @@ from stateward.pipelines.statements.pdf.contexts import (
     below_account,
     below_closing,
     below_rows,
+    is_pending,
     lists_checks,
     names_card,
     on_page,
@@ -92,6 +93,7 @@ from stateward.pipelines.statements.pdf.tokens import (
     has_decimals,
     is_date,
 )
+from stateward.pipelines.statements.pdf.two_columns import unfold
 from stateward.pipelines.statements.period_order import PrintedPeriod
 from stateward.pipelines.statements.source import NO_HINTS, Hints, Source
 
@@ -279,6 +281,7 @@ class _Assembler:
         self._unreadable = [page.number for page in pages if page.is_picture]
         self._missing = missing_pages(pages)
         self._goes_on = bool(pages) and goes_on(pages[-1])
+        lines = unfold(lines)
         self._lines = [line for page in lines for line in page]
         self._margin = margin
         self._tables = tables_of(lines)
@@ -351,7 +354,8 @@ class _Assembler:
             titles = [title_text(line.text) for line in context]
             named = table.heading.columns[0].text
             side = direction_of(named) or direction_of(*reversed(titles))
-            builder.begin_table(side or (vocab.DEBIT if lists_checks(table) else ""))
+            side = side or (vocab.DEBIT if lists_checks(table) else "")
+            builder.begin_table(side, is_unbooked=is_pending(table, context))
             sides = sides_of_parts(table, context)
             for number, (part, parsed) in enumerate(table.parts):
                 if any(sides):

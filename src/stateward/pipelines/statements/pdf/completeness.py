@@ -18,7 +18,7 @@ from stateward.pipelines.statements.model import RowPlace, StatementProblem, Sta
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.choose import SUMMED, TriedReading
 from stateward.pipelines.statements.pdf.columns import EDGE_NEAR, TableHeading, is_in_text
-from stateward.pipelines.statements.pdf.rows import NAMED_BALANCE, DraftRow
+from stateward.pipelines.statements.pdf.rows import NAMED_BALANCE, UNBOOKED, DraftRow
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft, by_title
 from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, has_decimals
@@ -49,6 +49,8 @@ def is_accounted(
         return False
     if all(entry.direction for entry in tried.drafts) and _are_summed(tried, totals):
         return tried.sign_reading.make is by_title
+    if _is_claimed(draft, tried):
+        return True
     if draft.is_inferred or any(entry.doubt for entry in tried.drafts):
         return False
     taken = set(map(id, tried.drafts))
@@ -66,6 +68,17 @@ def is_accounted(
     if any(_has_left_amounts(entry, lines) for entry in tried.drafts):
         return False
     return not left_lines(tables, known)
+
+
+def _is_claimed(draft: SectionDraft, tried: TriedReading) -> bool:
+    """Whether a card that prints no balance before its rows claims what they add up to: nothing was owed before."""
+    is_debt = bool(draft.card) and tried.terms.balances == "owed" and len(tried.rows) > 1
+    if not is_debt or tried.opening is not None or tried.closing is None:
+        return False
+    read = [_value_of(row, tried) for row in tried.rows]
+    values = [value for value in read if value is not None and value <= 0]
+    claimed = [abs(value) for value in _values(tried, [tried.closing.value])]
+    return len(values) == len(read) and abs(sum(values, Decimal(0))) in claimed
 
 
 def _are_summed(tried: TriedReading, totals: Mapping[int, Sequence[str]]) -> bool:
@@ -127,6 +140,8 @@ def row_problems(draft: SectionDraft, tried: TriedReading) -> Iterator[Statement
         phrase = annulled_phrase(text) or unbooked_word(text)
         if phrase:
             code, message = "BOOKING_UNPROVEN", f"the text of the row says {phrase!r}, and {done}"
+        elif entry.doubt == UNBOOKED and id(entry) in taken:
+            code, message = "BOOKING_UNPROVEN", f"{UNBOOKED}, and {done}"
         elif entry.doubt == SUMMED and not tried.is_summed and not is_called_total(entry):
             code, message = "TOTAL_SUSPECTED", f"the row is the sum of those above it; {done}"
         elif id(entry) in doubted:

@@ -38,6 +38,12 @@ def below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
     return context[ends[-1] + 1 :] if ends else context
 
 
+def is_pending(table: PdfTable, context: Sequence[StatementLine]) -> bool:
+    """Whether the line right above a table is a title of bookings that are still to come."""
+    own = on_page(context, table)
+    return bool(own) and vocab.PENDING.matches(title_text(own[-1].text))
+
+
 def on_page(context: Sequence[StatementLine], table: PdfTable) -> Sequence[StatementLine]:
     """The lines of a context on the page of the table; all, if none is: a title does not end a page."""
     own = [line for line in context if line.page == table.heading.page]

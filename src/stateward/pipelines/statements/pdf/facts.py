@@ -445,6 +445,9 @@ def _statement_date(lines: Sequence[StatementLine]) -> tuple[str, bool]:
         if parts := _NAMED_PARTS.search(vocab.simplify(line.text)):
             return f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}", True
         full = _full_days(line)
+        for day in full:  # whatever else stands beside the cell
+            if vocab.STATEMENT_DATES.matches(vocab.simplify(_text_before(line, day))):
+                return day.text, True
         if not full or len(line.words) > LABEL_WORDS_MAX or _is_balance(line):
             continue
         before = _text_before(line, full[0])

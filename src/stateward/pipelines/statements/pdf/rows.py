@@ -12,6 +12,7 @@ from itertools import pairwise
 import msgspec
 
 from stateward.pipelines.kit import dates
+from stateward.pipelines.kit.money import CURRENCY_CODES
 from stateward.pipelines.kit.pdf.lines import cells_of
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import TableHeading, is_aligned
@@ -141,13 +142,13 @@ class RowBuilder:
         for fact in self.facts:
             fact.section = min(fact.section, 0)
 
-    def begin_table(self, direction: str) -> None:
+    def begin_table(self, direction: str, *, is_unbooked: bool = False) -> None:
         """Start a table; `direction` is what its title says about its amounts."""
         self.context = []
         self._direction = direction
         self._group += 1
         self._second_lines = self._heading_lines = 0
-        self._is_unbooked = False
+        self._is_unbooked = is_unbooked
         self._is_running = True
 
     def add(
@@ -662,11 +663,18 @@ def _is_foreign(entry: DraftRow, one: ParsedLine) -> bool:
     if one.text and _ABROAD.fullmatch(one.text):
         return True
     own, other = _currency_signs(entry.money), _currency_signs(one.money)
-    return bool(own and other) and own.isdisjoint(other)
+    if own and other:
+        return own.isdisjoint(other)
+    codes, others = _currency_codes(entry.money), _currency_codes(one.money)
+    return bool(others) and codes.isdisjoint(others)
 
 
 def _currency_signs(printed: Mapping[str, str]) -> set[str]:
     return {letter for text in printed.values() for letter in text if letter in "$€£¥₹"}
+
+
+def _currency_codes(printed: Mapping[str, str]) -> set[str]:
+    return {word for text in printed.values() for word in text.split() if word in CURRENCY_CODES}
 
 
 def _balance_label(text: str) -> tuple[str, str]:
@@ -731,7 +739,8 @@ def _is_label(text: str, phrase: str) -> bool:
 def _box(line: StatementLine) -> list[float]:
     tops = [word.top for word in line.words]
     bottoms = [word.bottom for word in line.words]
-    return [line.x0, min(tops), max(word.x1 for word in line.words), max(bottoms)]
+    right = max(word.x1 for word in line.words)
+    return [line.x0 - line.shift, min(tops), right - line.shift, max(bottoms)]
 
 
 def _ends_with_figure(last: DraftRow, entry: DraftRow) -> bool:

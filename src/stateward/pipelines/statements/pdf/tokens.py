@@ -39,8 +39,12 @@ class WordSpan(msgspec.Struct, gc=False):
 
 
 class StatementLine(PdfLine):
-    """A line of a statement, with its amounts and its dates, each looked for once."""
+    """A line of a statement, with its amounts and its dates, each looked for once.
 
+    `shift` is how far its words were moved across the page (see `two_columns`).
+    """
+
+    shift: float = 0.0
     _money: list[WordSpan] | None = None
     _dates: list[WordSpan] | None = None
     _date_at: dict[int, WordSpan | None] | None = None

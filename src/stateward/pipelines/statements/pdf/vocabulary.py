@@ -132,6 +132,7 @@ class _VocabularyFile(msgspec.Struct, forbid_unknown_fields=True):
     titles: dict[str, str]
     title_words: dict[str, str]
     not_booked: str
+    pending: str
     periods: str
     statement_dates: str
     cards: str
@@ -157,7 +158,8 @@ TOTAL_LABELS = {kind: PhraseSet(text) for kind, text in _DATA.totals.items()}
 TITLES = {role: PhraseSet(text) for role, text in _DATA.titles.items()}
 TITLE_WORDS = {role: _phrases(text) for role, text in _DATA.title_words.items()}
 DATED_BALANCES, SUMS = PhraseSet(_DATA.dated_balances), PhraseSet(_DATA.sums)
-NOT_BOOKED, CONTINUED = PhraseSet(_DATA.not_booked), PhraseSet(_DATA.continued)
+PENDING, CONTINUED = PhraseSet(_DATA.pending), PhraseSet(_DATA.continued)
+NOT_BOOKED = PhraseSet(f"{_DATA.not_booked}, {_DATA.pending}")
 PERIODS, STATEMENT_DATES = PhraseSet(_DATA.periods), PhraseSet(_DATA.statement_dates)
 CARDS, BANKS = PhraseSet(_DATA.cards), PhraseSet(_DATA.banks)
 FROM_WORDS, TO_WORDS = _phrases(_DATA.from_words), _phrases(_DATA.to_words)
