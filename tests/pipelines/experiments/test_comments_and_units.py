@@ -38,3 +38,13 @@ def test_headings_that_a_program_wrote_again_are_no_rows(tmp_path: Path) -> None
 
     assert (columns(found)["mass [g]"]["count"], faults(found)) == (2, [])
     assert "HEADER_REPEATED: 1 rows" in str(found.completed["validate"].facts["notes"])
+
+
+@pytest.mark.parametrize("error", ["#VALUE!", "#DIV/0!", "#REF!"])
+def test_an_error_of_a_formula_says_nothing_of_the_other_cells(error: str) -> None:
+    cells = ["18.2", "21.4", error, "Undetermined", "25.9", "30.1"]
+    (field,) = infer(["Ct"], [cells], ExperimentSettings().missing_values).fields
+
+    assert field.type == "number"
+    with pytest.raises(CellFault):
+        canonical(field, error)

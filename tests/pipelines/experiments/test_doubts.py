@@ -6,7 +6,12 @@ import pytest
 
 from stateward.definition.plugin import Content
 from stateward.pipelines.experiments.detection import MEASUREMENTS, detect
-from stateward.pipelines.experiments.doubts import outlier, repeated_keys, repeated_rows
+from stateward.pipelines.experiments.doubts import (
+    level_shift,
+    outlier,
+    repeated_keys,
+    repeated_rows,
+)
 
 TEMPERATURES = ["11.0", "12.2", "13.2", "13.8", "12.9", "11.4", "9.6", "8.0", "6.4"]
 
@@ -33,6 +38,39 @@ def test_one_number_far_from_all_others_is_told(
     texts: list[str], unit: str, found: tuple[str, str, str] | None
 ) -> None:
     assert outlier(texts, unit) == found
+
+
+CELSIUS = ["20.9", "22.0", "21.7", "22.4", "21.9", "20.5"]
+FAHRENHEIT = ["68.9", "70.3", "71.2", "72.3", "70.7"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ([*CELSIUS, *FAHRENHEIT], (7, "20.5", "22.4", "68.9", "72.3")),
+        ([*FAHRENHEIT, *CELSIUS], (6, "68.9", "72.3", "20.5", "22.4")),
+        (["3.61", "3.60", "3.58", "3.57", "3571", "3566", "3560", "3559"], (5, "3.57", "3.61", "3559", "3571")),
+        # Back again after a while; but not for ever to and fro, as a valve that opens and closes.
+        ([*CELSIUS[:3], *FAHRENHEIT, *CELSIUS[3:]], (4, "20.5", "22.4", "68.9", "72.3")),
+        ([*CELSIUS, *FAHRENHEIT] * 2, None),
+        ([*CELSIUS, "68.9"], None),
+        # A slow rise has values between; a switch has no range.
+        ([str(at) for at in range(20)], None),
+        ([*["0"] * 6, *["1"] * 6], None),
+    ],
+)
+def test_a_column_that_goes_over_to_another_level_is_told(
+    texts: list[str], found: tuple[int, str, str, str, str] | None
+) -> None:
+    assert level_shift("v", [{"v": text} for text in texts], []) == found
+
+
+def test_a_group_that_changes_with_the_level_explains_it() -> None:
+    texts = [*CELSIUS, *FAHRENHEIT]
+    rows = [{"v": text, "room": "A" if text in CELSIUS else "B", "no": str(at)} for at, text in enumerate(texts)]
+
+    assert level_shift("v", rows, ["room"]) is None
+    assert level_shift("v", rows, ["no"]) == (7, "20.5", "22.4", "68.9", "72.3")
 
 
 def test_rows_that_repeat_are_told_where_another_column_never_does() -> None:

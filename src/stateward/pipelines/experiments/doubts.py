@@ -7,6 +7,7 @@ from heapq import nlargest, nsmallest
 from itertools import pairwise
 
 OUTLIER = "OUTLIER"
+LEVEL_SHIFT = "LEVEL_SHIFT"
 REPEATED_ROWS = "REPEATED_ROWS"
 REPEATED_KEY = "REPEATED_KEY"
 VALUES_MIN = 8  # with fewer, nothing is far from the others
@@ -15,6 +16,8 @@ DILUTED = 2  # times the value before: such a series has no far end
 # How many times the range of all others a value must lie outside of it. Once is enough of a share above the whole, and
 # of the only negative number.
 FAR, FAR_OF_PERCENT, FAR_OF_NEGATIVE = 3, 1, 1
+# Two levels without anything between them, in rows one after the other: so many of each, and so few changes.
+LEVEL_ROWS_MIN, LEVEL_CHANGES_MAX = 4, 2
 KEYS_REPEATED_MAX = 2
 PERCENT, WHOLE = "%", 100
 NINES = re.compile(
@@ -50,6 +53,39 @@ def outlier(texts: Sequence[str], unit: str) -> tuple[str, str, str] | None:
     return None
 
 
+def level_shift(column: str, rows: Rows, groups: Sequence[str]) -> tuple[int, str, str, str, str] | None:
+    """Where a column goes over to quite another level, as where its unit changed; None if it does not.
+
+    It is told by the first such row, counted from 1, and the ends of the level before and after it. A group that
+    changes with the level, in one of the columns `groups`, explains it.
+    """
+    found = [(at, text, float(text)) for at, row in enumerate(rows) if (text := row[column]) is not None]
+    if len(found) < 2 * LEVEL_ROWS_MIN:
+        return None
+    ordered = sorted(found, key=lambda each: each[2])
+    cut = max(range(1, len(ordered)), key=lambda at: ordered[at][2] - ordered[at - 1][2])
+    low, high = ordered[:cut], ordered[cut:]
+    widest = max(low[-1][2] - low[0][2], high[-1][2] - high[0][2])
+    if min(len(low), len(high)) < LEVEL_ROWS_MIN or not widest:
+        return None
+    is_high = [each[2] >= high[0][2] for each in found]
+    changes = [at for at, (one, two) in enumerate(pairwise(is_high), start=1) if one != two]
+    is_parted = high[0][2] - low[-1][2] > FAR * widest
+    if not is_parted or len(changes) > LEVEL_CHANGES_MAX:
+        return None
+    if any(_explains(group, rows, [at for at, *_ in low], [at for at, *_ in high]) for group in groups):
+        return None
+    before, after = (high, low) if is_high[0] else (low, high)
+    ends = before[0][1], before[-1][1], after[0][1], after[-1][1]
+    return found[changes[0]][0] + 1, *ends
+
+
+def _explains(group: str, rows: Rows, low: Sequence[int], high: Sequence[int]) -> bool:
+    """Whether a column has other values at one level than at the other, and few of them."""
+    sides = [{rows[at][group] for at in side} for side in (low, high)]
+    return sides[0].isdisjoint(sides[1]) and 2 * sum(map(len, sides)) <= len(low) + len(high)
+
+
 def repeated_rows(rows: Rows) -> tuple[int, str]:
     """How many rows are the same as the one before, and a column whose values otherwise all differ; (0, "") if none."""
     same = sum(one == two for one, two in pairwise(rows))
@@ -72,8 +108,13 @@ def repeated_keys(rows: Rows) -> tuple[str, list[str]]:
     return (name, repeated) if repeated and is_key and is_rare else ("", [])
 
 
-def doubts_of(name: str, numeric: Sequence[tuple[str, str]], rows: Rows) -> Iterator[str]:
-    """What a person should look at in a table; `numeric` are its columns of numbers with their units."""
+def doubts_of(
+    name: str, numeric: Sequence[tuple[str, str]], rows: Rows, groups: Sequence[str] = ()
+) -> Iterator[str]:
+    """What a person should look at in a table.
+
+    `numeric` are its columns of numbers with their units, `groups` those that may say what a row belongs to.
+    """
     for column, unit in numeric:
         texts = [text for row in rows if (text := row[column]) is not None]
         found = outlier(texts, unit)
@@ -82,6 +123,12 @@ def doubts_of(name: str, numeric: Sequence[tuple[str, str]], rows: Rows) -> Iter
             yield (
                 f"{OUTLIER}: {name}, {column}: {value} lies far outside of all others ({least} to {most}), and is "
                 "counted like them"
+            )
+        if shift := level_shift(column, rows, [group for group in groups if group != column]):
+            row, *ends = shift
+            yield (
+                f"{LEVEL_SHIFT}: {name}, {column}: {ends[0]} to {ends[1]} before, {ends[2]} to {ends[3]} from row {row} "
+                "on, and nothing between; if the unit or the instrument changed, the statistics mix two things"
             )
     count, key = repeated_rows(rows)
     if count:

@@ -30,9 +30,19 @@ class ExperimentSettings(Section, frozen=True, kw_only=True):
         "#N/A",
         "n.a.",
         "n.d.",
+        "n/d",
+        "N/D",
+        "ND",
+        "nd",
         "k.A.",
         "k. A.",
         "NR",
+        "missing",
+        "not measured",
+        "Undetermined",
+        "undetermined",
+        "No Ct",
+        "No Cq",
     )
     rows_max: Annotated[Count, Meta(description="The most rows of all tables together.")] = 500_000
     columns_max: Annotated[Count, Meta(description="The most columns of a table.")] = 500

@@ -357,9 +357,14 @@ def _sentinel_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]])
                 )
 
 
+# Of columns that may say what a row belongs to. A day does not: where an instrument changed, another day began, too.
+GROUP_TYPES = ("string", "any", "boolean", "integer")
+
+
 def _doubts(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:
     numeric = [(field.name, field.unit) for field in table.schema.fields if field.is_numeric]
-    return doubts_of(table.name, numeric, rows)
+    groups = [field.name for field in table.schema.fields if field.type in GROUP_TYPES]
+    return doubts_of(table.name, numeric, rows, groups)
 
 
 def _text_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:
