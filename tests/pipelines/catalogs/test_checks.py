@@ -215,7 +215,7 @@ def test_a_rejected_row_does_not_make_the_next_one_a_duplicate(tmp_path: Path) -
 
     found = read(tmp_path, document)
 
-    assert found.rejected == {2: "UNPARSEABLE_PRICE", 4: "DUPLICATE_SKU"}
+    assert found.rejected == {2: "UNPARSEABLE_PRICE", 4: "PRICE_CONFLICT"}
     assert found.products[1]["flags"] == ["DUPLICATE_GTIN"]
 
 

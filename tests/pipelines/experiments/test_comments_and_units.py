@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from stateward.pipelines.experiments.schema import CellFault, canonical, infer
+from stateward.pipelines.experiments.settings import ExperimentSettings
 from tests.pipelines.experiments.test_stages import columns, faults, run
 
 

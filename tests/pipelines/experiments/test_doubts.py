@@ -49,7 +49,10 @@ FAHRENHEIT = ["68.9", "70.3", "71.2", "72.3", "70.7"]
     [
         ([*CELSIUS, *FAHRENHEIT], (7, "20.5", "22.4", "68.9", "72.3")),
         ([*FAHRENHEIT, *CELSIUS], (6, "68.9", "72.3", "20.5", "22.4")),
-        (["3.61", "3.60", "3.58", "3.57", "3571", "3566", "3560", "3559"], (5, "3.57", "3.61", "3559", "3571")),
+        (
+            ["3.61", "3.60", "3.58", "3.57", "3571", "3566", "3560", "3559"],
+            (5, "3.57", "3.61", "3559", "3571"),
+        ),
         # Back again after a while; but not for ever to and fro, as a valve that opens and closes.
         ([*CELSIUS[:3], *FAHRENHEIT, *CELSIUS[3:]], (4, "20.5", "22.4", "68.9", "72.3")),
         ([*CELSIUS, *FAHRENHEIT] * 2, None),
@@ -67,7 +70,10 @@ def test_a_column_that_goes_over_to_another_level_is_told(
 
 def test_a_group_that_changes_with_the_level_explains_it() -> None:
     texts = [*CELSIUS, *FAHRENHEIT]
-    rows = [{"v": text, "room": "A" if text in CELSIUS else "B", "no": str(at)} for at, text in enumerate(texts)]
+    rows = [
+        {"v": text, "room": "A" if text in CELSIUS else "B", "no": str(at)}
+        for at, text in enumerate(texts)
+    ]
 
     assert level_shift("v", rows, ["room"]) is None
     assert level_shift("v", rows, ["no"]) == (7, "20.5", "22.4", "68.9", "72.3")

@@ -9,7 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from stateward.pipelines.catalogs.currencies import currency_in
+from stateward.pipelines.catalogs.currencies import (
+    currency_in_name,
+    currency_in_words,
+    is_currency_word,
+)
 from stateward.pipelines.kit.dates import fold
 
 HEADING_CHARS_MAX = 80
@@ -19,6 +23,10 @@ ROLES_MIN = 2
 IDENTITIES = frozenset({"sku", "gtin", "barcode", "handle", "number", "mpn"})
 PRODUCT_ROLES = frozenset({"price", "title", "category", "brand", "sale_price", "list_price"})
 PRICES = frozenset({"price", "sale_price", "list_price"})
+BUYERS = frozenset(
+    {"dealer", "trade", "wholesale", "distributor", "reseller", "jobber", "contractor", "retail"}
+)
+AMOUNTS_NET = frozenset({"net", "gross", "cost", "each", "netto", "brutto"})
 BARE_PRICE = "bare_price"  # the role of a column named Net or Gross: a price, or a weight
 PRICE_UNSURE = "PRICE_UNSURE"
 QUALIFIED_RANK = 1_000  # behind every heading that is known as a whole
@@ -42,6 +50,7 @@ _PRICE_WORD = re.compile(
     r"|betr[aä]ge",
     re.IGNORECASE,
 )
+_NUMBER_SIGN = re.compile(r"#|№|(?<![^\W_])n[º°](?![^\W_])", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
 
 
@@ -88,7 +97,8 @@ def role_of(heading: str) -> tuple[str, int]:
     if not heading or len(heading) > HEADING_CHARS_MAX:
         return "", 0
     table = _words()
-    for text in (heading, _IN_BRACKETS.sub(" ", heading), _without_currency(heading)):
+    numbered = _NUMBER_SIGN.sub(" no ", heading)  # `Item #`: no title
+    for text in (numbered, heading, _IN_BRACKETS.sub(" ", heading), _without_currency(heading)):
         if (found := table.get(simplify(text))) is not None:
             # `¿Existencias?`, `In stock?`: yes or no, and not how many.
             return ("", 0) if found[0] == "stock" and heading.rstrip().endswith("?") else found
@@ -115,8 +125,19 @@ def _qualified_role(words: list[str], table: dict[str, tuple[str, int]]) -> tupl
         if left and len(left) < len(words):
             found, rank = table.get(" ".join(left), ("", 0))
             if found == role or (role == "price" and found == BARE_PRICE):
-                return found, QUALIFIED_RANK + rank
-    return "", 0
+                is_told = found == BARE_PRICE and _sides_of_trade(words) > 1
+                return "price" if is_told else found, QUALIFIED_RANK + rank
+    return ("price", QUALIFIED_RANK) if _sides_of_trade(words) > 1 else ("", 0)
+
+
+def _sides_of_trade(words: Sequence[str]) -> int:
+    """How many words say for whom, or of which kind, a price is, where no other word stands beside them.
+
+    `Net` may be a weight and `Dealer` a name, but `Dealer Net` is a price.
+    """
+    if not all(word in BUYERS or word in AMOUNTS_NET for word in words):
+        return 0
+    return len(words) if any(word in BUYERS for word in words) else 0
 
 
 @cache
@@ -130,7 +151,7 @@ def _qualifiers() -> dict[str, frozenset[str]]:
 
 def _without_currency(heading: str) -> str:
     words = [word for word in _SIGNS.split(heading.replace("€", " EUR ")) if word]
-    return " ".join(word for word in words if not currency_in(word))
+    return " ".join(word for word in words if not is_currency_word(word))
 
 
 def roles_in(cells: Sequence[str]) -> set[str]:
@@ -141,7 +162,9 @@ def roles_in(cells: Sequence[str]) -> set[str]:
 def names_price(cells: Sequence[str]) -> bool:
     """Whether headings name a price: by its word, or by a word such as Trade beside a currency."""
     roles = [(role_of(cell.strip())[0], cell) for cell in cells]
-    return any(role in PRICES or (role == BARE_PRICE and currency_in(cell)) for role, cell in roles)
+    return any(
+        role in PRICES or (role == BARE_PRICE and currency_in_name(cell)) for role, cell in roles
+    )
 
 
 def is_heading(cells: Sequence[str]) -> bool:
@@ -163,8 +186,7 @@ def is_product(names: Sequence[str]) -> bool:
 def currency_above(rows: Sequence[Sequence[str]]) -> str:
     """The currency that lines above the headings name beside a word for prices; "" for none, or for several."""
     lines = (" ".join(cells) for cells in rows)
-    told = (word for line in lines if _PRICE_WORD.search(line) for word in line.split())
-    named = {currency_in(word.strip("().,;:/")) for word in told} - {""}
+    named = {currency_in_words(line) for line in lines if _PRICE_WORD.search(line)} - {""}
     return named.pop() if len(named) == 1 else ""
 
 
@@ -214,7 +236,11 @@ def plan_of(
         if at not in taken and name
     )
     currency = next(
-        (found for role in PRICES & places.keys() if (found := currency_in(names[places[role]]))),
+        (
+            found
+            for role in PRICES & places.keys()
+            if (found := currency_in_name(names[places[role]]))
+        ),
         "",
     )
     return ColumnPlan(names, places, others, format_, currency, doubts)
@@ -252,7 +278,7 @@ def choose_bare_price(
 
 def _tells_currency(name: str, cells: Sequence[str]) -> bool:
     return any(
-        currency_in(cell) or any(unicodedata.category(sign) == "Sc" for sign in cell)
+        currency_in_name(cell) or any(unicodedata.category(sign) == "Sc" for sign in cell)
         for cell in (name, *cells)
     )
 

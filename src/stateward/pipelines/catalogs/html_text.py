@@ -19,6 +19,10 @@ _INLINE = frozenset({  # by name, without brackets
 })  # fmt: skip
 _DROPPED = ("script", "style", "head", "noscript", "template", "iframe", "object")
 _NAME = re.compile(r"/?([a-zA-Z][a-zA-Z0-9]*)(?=[\s/]|$)")
+_BRACKETED = re.compile(r"<([a-zA-Z][a-zA-Z0-9]{0,30})>")
+_NEWER_TAGS = frozenset(
+    {"svg", "path", "math", "picture", "search", "slot", "data", "wbr", "nobr", "marquee", "blink"}
+)
 _BLANKS = re.compile(r"  +|[\t\r\f\v\u00a0\u200b]+ *")
 # What a tag becomes, by all that stands between its brackets; None if it takes a parser.
 _marks: dict[str, str | None] = {}
@@ -73,6 +77,7 @@ def _mark(tag: str) -> str | None:
 def _parsed_text(markup: str) -> str:
     from lxml import etree, html
 
+    markup = _BRACKETED.sub(lambda found: _tag_or_text(found, markup), markup)
     try:
         root = html.fragment_fromstring(markup.replace("\x00", ""), create_parent="div")
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
@@ -86,3 +91,12 @@ def _parsed_text(markup: str) -> str:
             parts.append("\n")
         parts.append((element.text if event == "start" else element.tail) or "")
     return "".join(parts)
+
+
+def _tag_or_text(found: re.Match[str], markup: str) -> str:
+    """A tag as it is, or as the text that it is: `Type 2 <TNS>` is a name, of which no page knows an element."""
+    from lxml.html import defs
+
+    name = found[1].lower()
+    is_tag = name in defs.tags or name in _NEWER_TAGS or f"</{name}" in markup.lower()
+    return found[0] if is_tag else f"&lt;{found[1]}&gt;"

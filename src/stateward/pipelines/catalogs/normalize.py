@@ -42,7 +42,7 @@ from stateward.pipelines.catalogs.tables import LONG_ROW
 from stateward.workers.sdk import Batch, Job, Outcome
 
 # To be increased by a change after which the same observations give other products.
-NORMALIZER_VERSION = 4
+NORMALIZER_VERSION = 5
 BATCH_ROWS = 250
 BATCH_CHARS = 100_000  # of descriptions: a batch must fit into a chunk of 256 KiB
 REJECTED_KEPT_MAX = 5_000
@@ -88,6 +88,7 @@ SENTENCES = {
     "RAGGED_ROW": "the row has more cells than there are headings, so that its values may stand in wrong columns",
     "MISSING_SKU": "the SKU is missing",
     "DUPLICATE_SKU": "the SKU {value} is already that of row {row}",
+    "PRICE_CONFLICT": "the SKU {value} is already that of row {row}, with another price; nothing tells which one holds",
     "DUPLICATE_VARIANT": "the variant {value} is already in row {row}",
     "ORPHAN_VARIANT": "no row before it gives the title of {value}",
     "MISSING_TITLE": "the title is missing",
@@ -236,6 +237,7 @@ class Normalizer:
         self._known_prices: dict[tuple[str, str], Price] = {}  # as printed: price and currency
         self._known_categories: dict[str, str] = {}
         self._ids: dict[str, int] = {}
+        self._printed_prices: dict[str, str] = {}
         self._gtins: dict[str, str] = {}
         self._parents: dict[str, _Parent] = {}
         self._combinations: dict[tuple[str, ...], tuple[int, ProductPlace]] = {}
@@ -279,7 +281,9 @@ class Normalizer:
             else NO_OPTIONS
         )
         if sku and sku in self._ids:
-            raise _Rejected("DUPLICATE_SKU", sku, self._ids[sku])
+            is_same = self._printed_prices.get(sku, row.price) == row.price
+            code = "DUPLICATE_SKU" if is_same else "PRICE_CONFLICT"
+            raise _Rejected(code, sku, self._ids[sku])
         identity = sku or self._other_identity(row, handle, options, flags)
         title = _line(row.title) if row.title else parent.title
         if not title:
@@ -309,6 +313,7 @@ class Normalizer:
             flags.append("PARENT_MISSING")
         # Nothing can be wrong from here on: now the row counts.
         self._ids[identity] = row.where.row
+        self._printed_prices[identity] = row.price
         if digits and self._gtins.setdefault(digits.lstrip("0"), identity) != identity:
             flags.append("DUPLICATE_GTIN")
         brand = row.brand.strip() or parent.brand

@@ -6,6 +6,7 @@ Numbers keep the digits that are printed: no float is made of a price.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -31,6 +32,7 @@ from stateward.pipelines.catalogs.schema_org import (
 from stateward.pipelines.catalogs.tables import no_catalog
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import CORRUPT_FILE, DAMAGED_FILE, HOSTILE_FILE
+from stateward.pipelines.kit.money import EXPONENTS
 
 PrintedCells: TypeAlias = dict[str, str]
 
@@ -46,6 +48,19 @@ TRANSPARENT = frozenset(
 PRICE_LISTS = frozenset({"pricing", "prices"})
 # What an attribute is called in a list of them.
 ATTRIBUTE_NAMES = ("attribute_code", "code", "key", "name")
+# What a number is, where a list has nothing but such words and the numbers: `{type: GTIN13, value: …}`.
+KIND_NAMES = frozenset({"type", "kind", "scheme", "idtype", "codetype"})
+KIND_VALUES = frozenset({"value", "id", "code", "number", "identifier"})
+LANGUAGE_NAMES = frozenset(
+    {"lang", "language", "locale", "languagecode", "language_code", "langcode"}
+)
+# Amounts without their decimal sign: how many digits stand behind it, or that the amount is of the smallest coin.
+SCALES = frozenset(
+    {"scale", "exponent", "decimals", "decimalplaces", "fractiondigits", "minorunits"}
+)
+SCALE_MAX = 4
+SMALLEST = frozenset({"centamount", "cents", "amountcents", "amountincents", "minor", "minoramount", "amountminor",
+                      "valueincents", "amountinminorunits"})  # fmt: skip
 # What an amount is called inside of an object that is a price: `prix: {montant: 4.9, devise: EUR}`.
 AMOUNTS = frozenset(
     {
@@ -315,8 +330,12 @@ def _cells(value: Mapping[str, JsonValue], prefix: str = "", depth: int = 0) -> 
     """An object as cells by name; what is nested goes by both names, or by the inner one alone."""
     cells: PrintedCells = {}
     for name, given in value.items():
-        if named := _named_values(given):
+        if named := _named_values(given) or _kinds_of(given):
             for key, text in named.items():
+                cells.setdefault(key, text)
+            continue
+        if texts := _texts_by_language(given):
+            for key, text in _cells(texts, "", depth + 1).items():
                 cells.setdefault(key, text)
             continue
         is_list = isinstance(given, list) and bool(given) and name in TRANSPARENT
@@ -343,12 +362,50 @@ def _named_values(value: JsonValue) -> PrintedCells:
     return cells
 
 
+def _kinds_of(value: JsonValue) -> PrintedCells:
+    """A list of numbers, each of which says what it is: `[{type: GTIN13, value: …}, {type: INTERNAL, value: …}]`."""
+    cells: PrintedCells = {}
+    for each in value if isinstance(value, list) else ():
+        if not isinstance(each, dict) or len(each) != 2:
+            return {}
+        kind = next((told for key, told in each.items() if key.lower() in KIND_NAMES), None)
+        told = next((told for key, told in each.items() if key.lower() in KIND_VALUES), None)
+        if not isinstance(kind, str) or not kind or isinstance(told, (dict, list)):
+            return {}
+        put_cell(cells, kind, _text(told)[:VALUE_CHARS_MAX])
+    return cells
+
+
+def _texts_by_language(value: JsonValue) -> JsonObject:
+    """Texts below each language, or each with its language, as one object: of each text the first that is told."""
+    if isinstance(value, dict) and value and all(map(_LANGUAGE.fullmatch, value)):
+        parts = [*value.values()]
+    elif isinstance(value, list):
+        parts = [
+            {key: told for key, told in each.items() if key.lower() not in LANGUAGE_NAMES}
+            for each in value
+            if isinstance(each, dict) and LANGUAGE_NAMES & {key.lower() for key in each}
+        ]
+        if len(parts) < len(value):
+            return {}
+    else:
+        return {}
+    found: JsonObject = {}
+    for part in parts:
+        if not isinstance(part, dict):
+            return {}
+        for key, told in part.items():
+            if found.get(key) in (None, ""):
+                found[key] = told
+    return found
+
+
 def _cells_inside(name: str, inner: JsonObject, depth: int) -> PrintedCells:
     """What an object inside a product says; prices and texts in several languages by the names that all shops have."""
     if role_of(name)[0] in PRICES:
         return {
             _name_in_price(name, each): _text(told)[:VALUE_CHARS_MAX]
-            for each, told in inner.items()
+            for each, told in _with_decimals(inner).items()
         }
     if (
         name in PRICE_LISTS
@@ -361,6 +418,22 @@ def _cells_inside(name: str, inner: JsonObject, depth: int) -> PrintedCells:
     if texts and all(map(_LANGUAGE.fullmatch, inner)):  # the first language stands for the text
         cells[name] = texts[0][:VALUE_CHARS_MAX]
     return cells
+
+
+def _with_decimals(price: JsonObject) -> JsonObject:
+    """A price with the decimals that it tells apart from its digits: `{amount: 2190, scale: 2}` is 21.90."""
+    names = {key.lower().replace("_", ""): key for key in price}
+    smallest = next((names[each] for each in names if each in SMALLEST), "")
+    amount = smallest or next((names[each] for each in names if each in AMOUNTS), "")
+    scale = next((_text(price[names[each]]) for each in names if each in SCALES), "")
+    if not scale and smallest:
+        currency = next((_text(price[key]) for key in price if role_of(key)[0] == "currency"), "")
+        scale = str(EXPONENTS.get(currency.upper(), 2))
+    digits, places = _text(price.get(amount, "")), scale.lstrip("-")
+    if not digits.isdigit() or not places.isdigit() or int(places) > SCALE_MAX:
+        return price
+    told = {key: each for key, each in price.items() if key != amount}
+    return {"value": f"{Decimal(digits).scaleb(-int(places)):f}", **told}
 
 
 def _is_amount(value: JsonValue) -> bool:

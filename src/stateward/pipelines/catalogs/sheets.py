@@ -5,6 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.catalogs.headings import currency_above
 from stateward.pipelines.catalogs.model import CatalogReading, Observation
 from stateward.pipelines.catalogs.tables import RowBatch, no_catalog, table_observations
 from stateward.pipelines.kit.spreadsheets import (
@@ -14,6 +15,7 @@ from stateward.pipelines.kit.spreadsheets import (
     unsaved_message,
 )
 
+COVER_ROWS_MAX = 60
 BATCH_ROWS = 100  # few enough that descriptions of some kilobytes fit into a chunk
 
 
@@ -21,6 +23,7 @@ def read_sheet(path: Path) -> CatalogReading:
     """The products of all sheets; a sheet without headings of products is named in the log."""
     reading = CatalogReading("xlsx")
     parts: list[Iterator[list[Observation]]] = []
+    told = ""
     for name, rows in read_sheets(path):
         if not any(any(cells) for cells in rows):
             continue
@@ -29,10 +32,14 @@ def read_sheet(path: Path) -> CatalogReading:
             parts.append(table_observations(row_batches(name if parts else None, rows), reading))
         except FatalFailure:
             reading.decisions.append(f"the sheet {name!r} holds no catalogue")
+            told = told or currency_above(rows[:COVER_ROWS_MAX])
         else:
             reading.decisions.append(f"the sheet {name!r} holds products")
     if not parts:
         raise no_catalog("no sheet has a row that names a SKU beside a title or a price")
+    if told and not reading.currency:
+        reading.currency = told
+        reading.currency_why = f"a sheet without products names {told} beside its prices"
     if cells := unsaved_formulas(path):
         reading.note(FORMULA_UNSAVED, unsaved_message(cells))
     reading.batches = chain.from_iterable(parts)

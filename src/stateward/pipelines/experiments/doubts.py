@@ -53,13 +53,17 @@ def outlier(texts: Sequence[str], unit: str) -> tuple[str, str, str] | None:
     return None
 
 
-def level_shift(column: str, rows: Rows, groups: Sequence[str]) -> tuple[int, str, str, str, str] | None:
+def level_shift(
+    column: str, rows: Rows, groups: Sequence[str]
+) -> tuple[int, str, str, str, str] | None:
     """Where a column goes over to quite another level, as where its unit changed; None if it does not.
 
     It is told by the first such row, counted from 1, and the ends of the level before and after it. A group that
     changes with the level, in one of the columns `groups`, explains it.
     """
-    found = [(at, text, float(text)) for at, row in enumerate(rows) if (text := row[column]) is not None]
+    found = [
+        (at, text, float(text)) for at, row in enumerate(rows) if (text := row[column]) is not None
+    ]
     if len(found) < 2 * LEVEL_ROWS_MIN:
         return None
     ordered = sorted(found, key=lambda each: each[2])
@@ -73,7 +77,9 @@ def level_shift(column: str, rows: Rows, groups: Sequence[str]) -> tuple[int, st
     is_parted = high[0][2] - low[-1][2] > FAR * widest
     if not is_parted or len(changes) > LEVEL_CHANGES_MAX:
         return None
-    if any(_explains(group, rows, [at for at, *_ in low], [at for at, *_ in high]) for group in groups):
+    if any(
+        _explains(group, rows, [at for at, *_ in low], [at for at, *_ in high]) for group in groups
+    ):
         return None
     before, after = (high, low) if is_high[0] else (low, high)
     ends = before[0][1], before[-1][1], after[0][1], after[-1][1]
@@ -127,8 +133,8 @@ def doubts_of(
         if shift := level_shift(column, rows, [group for group in groups if group != column]):
             row, *ends = shift
             yield (
-                f"{LEVEL_SHIFT}: {name}, {column}: {ends[0]} to {ends[1]} before, {ends[2]} to {ends[3]} from row {row} "
-                "on, and nothing between; if the unit or the instrument changed, the statistics mix two things"
+                f"{LEVEL_SHIFT}: {name}, {column}: {ends[0]} to {ends[1]} before, {ends[2]} to {ends[3]} from row "
+                f"{row} on, and nothing between; if the unit or the instrument changed, the statistics mix two things"
             )
     count, key = repeated_rows(rows)
     if count:

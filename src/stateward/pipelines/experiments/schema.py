@@ -277,7 +277,9 @@ def _year_month(_: Field, text: str) -> str:
 
 
 # What a spreadsheet shows for a formula without a result.
-ERRORS = frozenset({"#VALUE!", "#REF!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#WERT!", "#BEZUG!", "#VALEUR!"})
+ERRORS = frozenset(
+    {"#VALUE!", "#REF!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#WERT!", "#BEZUG!", "#VALEUR!"}
+)
 
 CASTS: dict[str, Callable[[Field, str], str]] = {
     "string": lambda _, text: text,
@@ -308,7 +310,9 @@ def infer(
     headings: Sequence[str], columns: Sequence[Sequence[str]], missing: Sequence[str]
 ) -> TableSchema:
     """A schema that nearly all cells fit; the few that do not are faults."""
-    none = frozenset(missing) | ERRORS  # an error of a formula is a fault of its cell, and says nothing of the others
+    none = (
+        frozenset(missing) | ERRORS
+    )  # an error of a formula is a fault of its cell, and says nothing of the others
     fields = tuple(
         _infer(heading, [cell.strip() for cell in cells if cell.strip() not in none])
         for heading, cells in zip(headings, columns, strict=True)

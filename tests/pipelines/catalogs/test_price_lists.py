@@ -1,0 +1,147 @@
+"""Price lists of dealers and programs: what their headings, covers and objects mean, and no price a hundredfold."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stateward.definition.plugin import Content
+from stateward.pipelines.catalogs.detection import detect
+from tests.pipelines.catalogs.reading import read_file
+
+
+@pytest.mark.parametrize(
+    ("headings", "currency"),
+    [
+        ("item_no,barcode,description,list_price_aud,status", "AUD"),
+        ("Item #,UPC,Description,Dealer Net USD,Status", "USD"),
+        ("part_no,ean,name,wholesale_cost_gbp,status", "GBP"),
+        ("SKU,EAN,Name,Net Cost (EUR),Status", "EUR"),
+    ],
+)
+def test_headings_of_databases_and_dealers_name_number_price_and_currency(
+    tmp_path: Path, headings: str, currency: str
+) -> None:
+    text = f"{headings}\nTK4010,9312417345003,Garden hose,38.50,A\nTK4011,9312417345072,Connector,6.20,A\n"
+    path = tmp_path / "list.csv"
+    path.write_text(text)
+
+    assert detect(Content.of(path, name="list.csv")) is not None
+    assert [
+        (each["sku"], each["title"], each["price"], each["currency"])
+        for each in read_file(path).products
+    ] == [("TK4010", "Garden hose", "38.50", currency), ("TK4011", "Connector", "6.20", currency)]
+
+
+@pytest.mark.parametrize("heading", ["Net", "Net weight", "Dealer", "Price Top"])
+def test_a_word_of_the_trade_alone_is_no_price(tmp_path: Path, heading: str) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(f"Item #,UPC,Description,{heading}\nA1,,Hose,38.50\nA2,,Pipe,6.20\n")
+
+    assert detect(Content.of(path, name="list.csv")) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "currency"),
+    [
+        ("All prices US dollars, dealer net, FOB Toledo", "USD"),
+        ("Alle Preise in Schweizer Franken, ohne MwSt.", "CHF"),
+        ("Prices in pounds sterling", "GBP"),
+        ("Prices in EUR or USD", ""),
+    ],
+)
+def test_a_currency_may_be_named_in_words_above_the_headings(
+    tmp_path: Path, line: str, currency: str
+) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(f'"{line}",,\nSKU,Title,Price\nA1,Hose,38.50\nA2,Pipe,6.20\n')
+
+    assert {each.get("currency", "") for each in read_file(path).products} == {currency}
+
+
+def test_the_same_number_with_another_price_is_a_conflict(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(
+        "SKU,Title,Price,Currency\nA,Hose,17.90,AUD\nA,Hose,21.40,AUD\nA,Hose,17.90,AUD\n"
+    )
+
+    assert read_file(path).rejected == {3: "PRICE_CONFLICT", 4: "DUPLICATE_SKU"}
+
+
+@pytest.mark.parametrize(
+    ("title", "found"),
+    [
+        ("Surge arrester type 2 &lt;TNS&gt;", "Surge arrester type 2 <TNS>"),
+        ("Bolt &lt;M8&gt; &lt;b&gt;zinc&lt;/b&gt;", "Bolt <M8> zinc"),
+        ("Lamp &lt;x-new&gt;bright&lt;/x-new&gt;", "Lamp bright"),
+    ],
+)
+def test_what_stands_in_brackets_and_is_no_element_belongs_to_the_title(
+    tmp_path: Path, title: str, found: str
+) -> None:
+    path = tmp_path / "list.xml"
+    row = "<product><sku>{}</sku><title>{}</title><price>9.90</price><currency>EUR</currency></product>"
+    path.write_text(f"<products>{row.format('A1', title)}{row.format('A2', 'Pipe')}</products>")
+
+    assert [each["title"] for each in read_file(path).products] == [found, "Pipe"]
+
+
+@pytest.mark.parametrize(
+    ("price", "amount"),
+    [
+        ({"amount": 2190, "currency": "SEK", "scale": 2}, "21.90"),
+        ({"centAmount": 2190, "currencyCode": "EUR", "fractionDigits": 2}, "21.90"),
+        ({"cent_amount": 2190, "currency": "EUR"}, "21.90"),
+        ({"centAmount": 2190, "currency": "JPY"}, "2190"),
+        ({"amount": "21.90", "currency": "EUR", "scale": 2}, "21.90"),
+        ({"amount": 2190, "currency": "EUR"}, "2190.00"),
+    ],
+)
+def test_an_amount_in_the_smallest_coin_is_told_with_its_decimals(
+    tmp_path: Path, price: dict[str, object], amount: str
+) -> None:
+    path = tmp_path / "page.json"
+    items = [{"sku": f"A{at}", "name": "Crispbread", "price": price} for at in (1, 2)]
+    path.write_text(json.dumps({"items": items}))
+
+    assert [each["price"] for each in read_file(path).products] == [amount, amount]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"texts": {"sv": {"name": "Knäckebröd"}, "en": {"name": None}}},
+        {"texts": {"en": {"name": None}, "sv": {"name": "Knäckebröd"}}},
+        {
+            "translations": [
+                {"lang": "sv", "name": "Knäckebröd"},
+                {"lang": "en", "name": "Crispbread"},
+            ]
+        },
+    ],
+)
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [{"type": "GTIN13", "value": "7350417012008"}, {"type": "INTERNAL", "value": "50000"}],
+        [{"scheme": "internal", "id": "50000"}, {"scheme": "EAN", "id": "7350417012008"}],
+    ],
+)
+def test_texts_by_language_and_numbers_by_kind_belong_to_their_product(
+    tmp_path: Path, texts: dict[str, object], numbers: list[dict[str, str]]
+) -> None:
+    path = tmp_path / "page.json"
+    item = {
+        "articleNumber": "A1",
+        "identifiers": numbers,
+        **texts,
+        "price": {"amount": "9.90", "currency": "SEK"},
+    }
+    path.write_text(json.dumps({"items": [item]}))
+
+    product = read_file(path).product
+    assert (product["title"], product["gtin"], product["sku"]) == (
+        "Knäckebröd",
+        "7350417012008",
+        "A1",
+    )
