@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from stateward.definition.plugin import Content
+from stateward.pipelines.catalogs.detection import detect
 from tests.pipelines.catalogs.reading import read, read_file
 
 DOCUMENTS = Path(__file__).with_name("documents")

@@ -570,7 +570,8 @@ def iso_date(text: str, order: str) -> tuple[str, bool]:
     if not text:
         return "", True
     found = re.match(
-        r"(?P<date>.*?)(?:[T ,]+(?:um |à |at |kl\.? ?)?"
+        r"(?P<date>.*?)(?:(?:[T ,]+|\s+[/|–-]\s+)"
+        r"(?:um |à |at |ore |alle |hora |a las |om |kl\.? ?)?"  # codespell:ignore ore,alle
         r"(?P<time>[0-2]?[0-9][:.h][0-5][0-9](?::[0-5][0-9])?)(?P<rest>.*))?$",
         text,
     )

@@ -28,6 +28,7 @@ from stateward.pipelines.labs.pdf.headings import (
     collected_dates,
     has_unknown_date,
 )
+from stateward.pipelines.labs.pdf.page_words import table_words
 from stateward.pipelines.labs.pdf.patients import count_patients
 from stateward.pipelines.labs.pdf.rows import observations_of
 from stateward.pipelines.labs.persons import SEVERAL
@@ -85,7 +86,7 @@ def read_pdf(source: ReportSource) -> LabReading:
         decisions.append(
             f"{SCANNED}: the PDF is a scan; its letters were recognised and may be mistaken"
         )
-    lines, _ = lines_of(pages, PdfLine, is_content=_is_content)
+    lines, _ = lines_of(table_words(pages), PdfLine, is_content=_is_content)
     texts = [line.text for page in lines for line in page]
     order = _date_order(texts, pages, source)
     patient = next(
@@ -108,10 +109,13 @@ def read_pdf(source: ReportSource) -> LabReading:
             "no table of results was found in the PDF; check that it is a lab report, or submit it as HL7, FHIR or CSV",
             code=NO_TABLE,
         )
-    if has_unknown_date(lines) and not any(each.collected for each in observations):
-        decisions.append(
-            f"{NO_DATE}: a date after a label that is not known may be that of collection; results have none"
+    if not any(each.collected for each in observations):
+        why = (
+            "a date after a label that is not known may be that of collection"
+            if has_unknown_date(lines)
+            else "no date of collection was found"
         )
+        decisions.append(f"{NO_DATE}: {why}; results have none")
     if missing := missing_pages(pages):
         numbers = ", ".join(map(str, missing[:PAGES_NAMED_MAX]))
         decisions.append(

@@ -48,10 +48,21 @@ _GLUED = re.compile(
     r"(?<=[^\W\d_A-Z])(?=[A-ZÄÖÜÉ])|(?<=[^\W\d_])(?=[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{2,4}$)"
 )
 _TIME = (
-    r"(?:[ ,T\t]*(?:um |à |at |kl\.? ?)?[0-2]?[0-9](?:[:h]|(?<=kl[. ]\d\d)\.|(?<=kl\. \d\d)\.)[0-5][0-9]"
+    r"(?:(?:[ ,T\t]*|[ \t]+[/|–-][ \t]+)"
+    r"(?:um |à |at |ore |alle |hora |a las |om |kl\.? ?)?"  # codespell:ignore ore,alle
+    r"[0-2]?[0-9](?:[:h]|(?<=kl[. ]\d\d)\.|(?<=kl\. \d\d)\.)[0-5][0-9]"
     r"(?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
 )
-_RECEIVED = re.compile(r"receive|eingang")
+_RECEIVED = re.compile(
+    r"receive|eingang|accett|accept|recep|recib|recu |recu$|ontvang|mottag|przyj|arriv"
+)
+# An hour after a word for taking the specimen, whose day is that of its arrival: `Eingang 21.04. Entnahme um 07:31`.
+_HOUR_TAKEN = re.compile(
+    r"(?i)(?:prelievo|pr[ée]l[èe]vement|pr[ée]lev[ée]e?|entnahme|abnahme|collected|collection|drawn|toma|extracci[óo]n|colheita"
+    r"|coleta|afname|provtagning)\W{1,3}"
+    r"(?:(?:ore|alle|um|at|à|hora|a las|om|kl)\.?\s)?\s*"  # codespell:ignore ore,alle
+    r"([0-2]?[0-9][:.h][0-5][0-9])(?![\d./-])"
+)
 # Of a sample before this one, to which a remark between two rows compares.
 _EARLIER = re.compile(
     r"\b(?:previous|prior|last|earlier|former|vorbefund|vorwert|vorherig|letzte|vorige|precedent|anterior|anteced|poprzedn)"
@@ -367,6 +378,15 @@ class CollectedAt(NamedTuple):
 def collected_date(pages: Sequence[Sequence[PdfLine]], order: str) -> str:
     """When the specimen was taken, as the first label that says so; "" if none does."""
     if labelled := next(collected_dates(pages, order), None):
+        if labelled.is_received and labelled.date and "T" not in labelled.date:
+            lines = (_HOUR_TAKEN.search(line.text) for page in pages for line in page)
+            hours = {found[1] for found in lines if found}
+            told, _ = (
+                iso_date(f"{labelled.date} {hours.pop()}", "ymd")
+                if len(hours) == 1
+                else ("", False)
+            )
+            return told or labelled.date
         return labelled.date
     taken = (
         date
@@ -381,27 +401,31 @@ def collected_dates(pages: Sequence[Sequence[PdfLine]], order: str) -> Iterator[
     """Every date behind or below a label of collection, in reading order; "" where its order is unknown."""
     for page in pages:
         for number, line in enumerate(page):
-            label = _label(line)
-            if not label:
-                continue
-            before = " ".join(word.text for word in line.words if word.x0 < label[-1].x1)
-            if _EARLIER.search(fold(before)):
-                continue
-            after = " ".join(word.text for word in line.words if word.x0 > label[-1].x1 - 1)
-            below = _below(label, page[number + 1]) if number + 1 < len(page) else ""
-            for text in (after, below):
-                found = re.search(DATE.pattern + _TIME, text)
-                # Words between a label and a date belong to another label: a date of birth, of the report.
-                between = text[: found.start()] if found is not None else ""
-                if (
-                    found is not None
-                    and len(re.findall(r"[^\W\d]", between)) <= BETWEEN_MAX
-                    and _OTHER_DATE.search(fold(between)) is None
-                ):
-                    told, is_sure = iso_date(found[0].strip(), order)
-                    is_received = _RECEIVED.search(fold(label[0].text + label[-1].text)) is not None
-                    yield CollectedAt(line.page, line.base, told if is_sure else "", is_received)
-                    break
+            if (told := _collected_at(line, page[number + 1 : number + 2], order)) is not None:
+                yield told
+
+
+def _collected_at(line: PdfLine, following: Sequence[PdfLine], order: str) -> CollectedAt | None:
+    """The date behind or below the first label of a line that has one."""
+    for label in _labels(line):
+        before = " ".join(word.text for word in line.words if word.x0 < label[-1].x1)
+        if _EARLIER.search(fold(before)):
+            continue
+        after = " ".join(word.text for word in line.words if word.x0 > label[-1].x1 - 1)
+        below = _below(label, following[0]) if following else ""
+        for text in (after, below):
+            found = re.search(DATE.pattern + _TIME, text)
+            # Words between a label and a date belong to another label: a date of birth, of the report.
+            between = text[: found.start()] if found is not None else ""
+            if (
+                found is not None
+                and len(re.findall(r"[^\W\d]", between)) <= BETWEEN_MAX
+                and _OTHER_DATE.search(fold(between)) is None
+            ):
+                told, is_sure = iso_date(found[0].strip(), order)
+                is_received = _RECEIVED.search(fold(label[0].text + label[-1].text)) is not None
+                return CollectedAt(line.page, line.base, told if is_sure else "", is_received)
+    return None
 
 
 def is_dated_label(line: PdfLine) -> bool:
@@ -435,6 +459,11 @@ def _labelled_dates(pages: Sequence[Sequence[PdfLine]]) -> Iterator[tuple[str, s
 
 def _label(line: PdfLine) -> list[PdfWord]:
     """The words of a line that say that a date of collection follows."""
+    return next(_labels(line), [])
+
+
+def _labels(line: PdfLine) -> Iterator[list[PdfWord]]:
+    """All such words of a line, those first that say it best."""
     found = []
     for size in _LABEL_SIZES:
         for at in range(len(line.words) - size + 1):
@@ -443,7 +472,7 @@ def _label(line: PdfLine) -> list[PdfWord]:
             if rank is not None:
                 found.append((rank, at, words))
     # `John SAMPLE   Date of birth` is no label.
-    return next((words for *_, words in sorted(found) if len(cells(words)) == 1), [])
+    return (words for *_, words in sorted(found) if len(cells(words)) == 1)
 
 
 _LABEL_RANKS = {
