@@ -49,6 +49,15 @@ def submitted(app: App, number: int) -> str:
     return app.submit(f"Date;Amount\n2026-01-06;{number},00\n".encode()).record.id
 
 
+def test_a_bucket_that_does_not_exist_is_said_to_be_missing(s3: S3Server, tmp_path: Path) -> None:
+    own = settings_at(tmp_path / "own", s3.endpoint)
+
+    with App(own) as app, pytest.raises(ArtifactsUnreachable) as refused:
+        backed_up(app, "s3://none-such/of/us")
+
+    assert "s3://none-such/of/us cannot be used: there is no such bucket" in str(refused.value)
+
+
 def test_sets_in_a_bucket_come_back_go_and_are_never_half_there(
     s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

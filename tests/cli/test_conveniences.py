@@ -3,13 +3,15 @@
 import csv
 import io
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
-from stateward.cli import BLAS_THREADS
+from stateward.cli import BLAS_THREADS, cli
 from stateward.cli.context import Command
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import replacing
@@ -110,6 +112,59 @@ def test_a_shell_gets_its_completion(shell: Shell, name: str) -> None:
     assert "_STATEWARD_COMPLETE" in script
     if name == "bash":
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)  # noqa: S607 - its syntax
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "submit",
+        "submit a.csv",
+        "backup",
+        "restore",
+        "machine check",
+        "audit export",
+        "literature add",
+        "ledger state",
+        "--data",
+        "verify --data",
+        "verify --checkpoint",
+        "file UL_1 parse/a --out",
+    ],
+)
+def test_files_are_completed_where_a_command_takes_one(words: str) -> None:
+    completing = ShellComplete(cli, {}, "stateward", "_STATEWARD_COMPLETE")
+
+    found = completing.get_completions(words.split(), "jan")
+
+    assert [(each.type, each.value) for each in found] == [("file", "jan")]
+
+
+def test_an_id_and_a_name_are_not_completed_as_files() -> None:
+    completing = ShellComplete(cli, {}, "stateward", "_STATEWARD_COMPLETE")
+
+    for words in ("status", "list", "key create", "file UL_1", "pause"):
+        assert completing.get_completions(words.split(), "jan") == []
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_fish_completes_commands_and_files(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "january.csv").touch()
+    script = tmp_path / "stateward.fish"
+    script.write_text(shell("completion", "fish").stdout)
+    asked = f"source {script}; complete -C 'stateward rest'; complete -C 'stateward submit jan'"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", asked],  # noqa: S607 - whichever there is
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    names = [line.partition("\t")[0] for line in done.stdout.splitlines()]
+    assert names == ["restore", "january.csv"], done.stderr
 
 
 def test_fish_shows_descriptions_to_their_end(shell: Shell) -> None:

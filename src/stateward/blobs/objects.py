@@ -63,6 +63,7 @@ PROBE = "doctor"
 UNLIMITED = 1 << 62
 SAID_CHARS_MAX = 300
 NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+UNREACHABLE = "it cannot be reached, or fails"
 # A browser that is sent to the bucket must save what it gets, whatever it is: nothing cages it there.
 ATTRIBUTES = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
 
@@ -430,12 +431,14 @@ class ObjectStorage(Receiving):
                 raise
             raise self._unusable("there is no such bucket", error) from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
-            raise self._unusable("it cannot be reached, or fails", error) from error
+            # Asked for a list, a server says of the bucket what it otherwise says of an object.
+            what = "there is no such bucket" if _is_about_bucket(error) else UNREACHABLE
+            raise self._unusable(what, error) from error
 
     def _unusable(self, what: str, error: Exception) -> ArtifactsUnreachable:
         return ArtifactsUnreachable(
-            f"the documents in {self.location} cannot be used: {what}; see that artifacts.url and the credentials are "
-            f"right, with: stateward doctor ({said_by(error)})"
+            f"{self.location} cannot be used: {what}; see that this address, the endpoint and region of `artifacts`, "
+            f"and the credentials are right ({said_by(error)})"
         )
 
 
@@ -444,7 +447,7 @@ def said_by(error: Exception) -> str:
     return str(error).partition("\n\nDebug source")[0].replace("\n", " ")[:SAID_CHARS_MAX]
 
 
-def _is_about_bucket(error: FileNotFoundError) -> bool:
+def _is_about_bucket(error: Exception) -> bool:
     return any(word in str(error) for word in NO_BUCKET)
 
 

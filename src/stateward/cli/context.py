@@ -5,6 +5,7 @@ which words go where: data to stdout, everything said to people to stderr.
 """
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,8 @@ from stateward.cli.output import (
 )
 
 if TYPE_CHECKING:  # the engines take ten times as long to import as the command line
+    from click.shell_completion import CompletionItem
+
     from stateward.app import App
     from stateward.cli.apps import AppProtocol
     from stateward.client import Client
@@ -33,6 +36,8 @@ if TYPE_CHECKING:  # the engines take ten times as long to import as the command
     from stateward.settings import Settings
 
 PROFILES = ("personal", "business", "enterprise")
+FILE_WORDS = frozenset({"FILE", "DIR", "LEDGER", "SET"})
+"""In the name of what a command takes, as its help shows it: shells complete it as a file."""
 PROGRESS_EVERY_S = 0.1
 T = TypeVar("T")
 C = TypeVar("C", bound="Client")
@@ -305,6 +310,26 @@ def everywhere(*, is_hidden: bool, is_listing: bool) -> tuple[click.Parameter, .
     return (*shared, option("--jsonl", is_flag=True, help="Print one JSON document a line."))
 
 
+class FileText(click.types.StringParamType):
+    """A text that a shell completes as a file: it may also be `-`, a URL, or a file that does not exist yet."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+        """What there is, is for the shell to say."""
+        from click.shell_completion import CompletionItem  # no command needs it
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+def _complete_files(params: Sequence[click.Parameter]) -> None:
+    """Shells complete a text as a file where its name in the help says that it is one; alone they complete nothing."""
+    for each in params:
+        shown = each.metavar or (each.name or "").upper()
+        if each.type is click.STRING and FILE_WORDS.intersection(re.findall("[A-Z]+", shown)):
+            each.type = FileText()
+
+
 class Command(click.Command):
     """A command with examples in its help. `is_listing`: its answer is a list, so it has --jsonl.
 
@@ -331,6 +356,7 @@ class Command(click.Command):
         self.reads_with, self.reads_without = reads_with, reads_without
         self.renamed = dict(renamed or {})
         self.params += everywhere(is_hidden=True, is_listing=is_listing)
+        _complete_files(self.params)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Old names of flags are replaced before click reads them; after `--` there are no flags."""
@@ -388,6 +414,7 @@ class Group(click.Group):
         self.examples = tuple(examples)
         self.renamed = dict(renamed or {})
         self.params += everywhere(is_hidden=not self.is_root, is_listing=False)
+        _complete_files(self.params)
 
     is_root = False
 
