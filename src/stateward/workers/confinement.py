@@ -331,9 +331,8 @@ def readable_places(grants: Grants, on_part: Callable[[Path], object]) -> Iterat
         on_part(folder)
         for place in _code_in(folder):
             yield from _without(place, hidden)
-    for place in _loaded_code():
-        if not any(place.is_relative_to(each) for each in libraries):
-            yield from _without(place, hidden)
+    for place in _loaded_code(libraries):
+        yield from _without(place, hidden)
 
 
 def _libraries() -> list[Path]:
@@ -359,8 +358,13 @@ def _code_in(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _loaded_code() -> Iterator[Path]:
-    """Where the modules that were imported come from: packages wholly, other modules file by file."""
+def _loaded_code(libraries: Iterable[Path]) -> Iterator[Path]:
+    """Where modules come from that were imported from elsewhere: packages wholly, other modules file by file.
+
+    Of hundreds of modules nearly all lie in libraries or in a package that was named before. They are told apart as
+    text, because each child does this when it starts.
+    """
+    known = tuple(f"{each}{os.sep}" for each in libraries)
     for module in list(sys.modules.values()):
         try:
             name = module.__name__
@@ -368,8 +372,12 @@ def _loaded_code() -> Iterator[Path]:
             file = getattr(module, "__file__", None)
         except Exception:  # noqa: BLE001, S112 - a foreign module may compute its attributes
             continue
-        yield from (Path(each) for each in folders if isinstance(each, str) and Path(each).is_dir())
-        if isinstance(file, str) and file:
+        for each in folders:
+            is_new = isinstance(each, str) and not f"{each}{os.sep}".startswith(known)
+            if is_new and Path(each).is_dir():
+                yield Path(each)
+                known = (*known, f"{each}{os.sep}")
+        if isinstance(file, str) and file and not file.startswith(known):
             yield Path(file)
 
 
