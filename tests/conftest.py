@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from lab.memory import memory_folder
 from lab.postgres import Cluster, MissingPostgres, Server, cluster
-from stateward.workers import sdk
+from stateward.workers import fork_server, sdk
 from tests.scheduling import ByFile, align, longest_first, name_apart, scheduler, stagger
 from tests.servers import Run
 from tests.sqlite_template import copies_of_a_template, migrated_each_time
@@ -126,6 +126,15 @@ def local_runners_are_forgotten() -> Iterator[None]:
 def stores_are_copies() -> Iterator[None]:
     """A new store of SQLite is a copy of a template, as a new database of PostgreSQL is."""
     with copies_of_a_template():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def children_find_the_reader_loaded() -> Iterator[None]:
+    """Children have the reader of statements when they begin; those of `tests/workers` begin as where no test runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        loading = fork_server.BOOT.replace("from ", "import tests.preloaded; from ", 1)
+        patch.setattr(fork_server, "BOOT", loading)
         yield
 
 
