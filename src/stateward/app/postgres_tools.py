@@ -33,7 +33,7 @@ def run_postgres_tool(command: list[str], url: str) -> None:
             "of the server or newer"
         ) from error
     if done.returncode != 0:
-        said = f"{command[0]} failed: {done.stderr.strip()[:1000]}"
+        said = f"{command[0]} failed: {' '.join(done.stderr.split())[:1000]}"
         raise StoreFull(said) if "No space left on device" in said else StoreError(said)
 
 
