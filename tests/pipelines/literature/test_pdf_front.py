@@ -126,6 +126,22 @@ def test_the_number_of_a_heading_that_stands_beside_a_figure_goes_on_from_the_la
     assert texts(found.blocks, "heading") == ["Methods", "Weirs", "Mills", "Wheels"]
 
 
+def test_where_numbered_headings_are_bold_an_item_of_a_list_is_none() -> None:
+    def piece(text: str, *, is_bold: bool = False) -> Piece:
+        return Piece(text, Place(page=2), size=9.5, is_bold=is_bold)
+
+    def headings(*, is_bold: bool) -> list[str]:
+        named = ("1 Valleys", "2 Weirs", "3 Mills")
+        items = ("4 Finally we count the mills", "3.1 Wheels", "4 Conclusions")
+        own = [piece("Title"), *(piece(each, is_bold=is_bold) for each in named)]
+        found = paper_of([*own, *map(piece, items)], format_="pdf")
+        return texts(found.blocks, "heading")
+
+    item = "Finally we count the mills"
+    assert headings(is_bold=True) == ["Valleys", "Weirs", "Mills", "Wheels", "Conclusions"]
+    assert headings(is_bold=False) == ["Valleys", "Weirs", "Mills", item, "Wheels", "Conclusions"]
+
+
 def test_an_abstract_beside_keywords_is_read_without_them(tmp_path: Path) -> None:
     page = a_page()
     page.text(60, 112, "Anna Weir, Ben Mill", size=10)

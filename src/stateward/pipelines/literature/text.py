@@ -40,6 +40,7 @@ from stateward.pipelines.literature.sections import (
 FORMAT = "text"
 HEAD_CHARS = 4000  # where a paper names its own identifiers; further on they are those of others
 TITLE_CHARS_MAX = 400
+PRINTED_MIN = 3  # numbered headings that are larger or bold
 
 
 class Piece:
@@ -122,7 +123,7 @@ def join_lines(lines: list[str]) -> str:
 
 def paper_of(pieces: list[Piece], *, format_: str, abstract: Piece | None = None) -> Paper:
     """Pieces in reading order as a paper; `abstract` is the one that no heading calls so."""
-    reading = _Reading(abstract)
+    reading = _Reading(abstract, has_printed_numbers=_has_printed_numbers(pieces))
     text_at = _text_at(pieces)
     for place, piece in enumerate(pieces):
         reading.take(piece, is_front=place < text_at)
@@ -148,6 +149,12 @@ def _text_at(pieces: list[Piece]) -> int:
     return 0
 
 
+def _has_printed_numbers(pieces: list[Piece]) -> bool:
+    """Whether the numbered headings of the highest level are set off by their print: they all are then."""
+    printed = (each for each in pieces if heading_label(each.text).isdecimal())
+    return sum(map(is_printed_heading, printed)) >= PRINTED_MIN
+
+
 def is_printed_heading(piece: Piece) -> bool:
     """Whether a piece is a heading by its print: larger than the text, or bold and alone."""
     is_large = piece.is_large and len(piece.text) <= TITLE_CHARS_MAX and is_words(piece.text)
@@ -157,8 +164,9 @@ def is_printed_heading(piece: Piece) -> bool:
 class _Reading:
     """Goes through the pieces and knows what comes next: title, abstract, sections, references."""
 
-    def __init__(self, abstract: Piece | None) -> None:
+    def __init__(self, abstract: Piece | None, *, has_printed_numbers: bool) -> None:
         self.title = ""
+        self._has_printed_numbers = has_printed_numbers
         self._abstract = abstract
         self.blocks: list[Block] = []
         self.notes: list[Note] = []
@@ -171,9 +179,8 @@ class _Reading:
         text = piece.text
         is_cited = bool({plain_heading(each) for each in self._section} & REFERENCES)
         is_printed = is_printed_heading(piece) and not (is_cited and entry_label(text))
-        label = heading_label(text)
-        is_row = piece.is_cell and not is_printed and label and not follows(label, self._label)
-        worded = 0 if is_row else heading_level(text, is_cited=is_cited)
+        is_item = not is_printed and self._is_item(piece)
+        worded = 0 if is_item else heading_level(text, is_cited=is_cited)
         level = 0 if is_front else worded or int(is_printed)
         abstract = run_in_abstract(text)
         if not self.title and plain_heading(text) not in ABSTRACT and abstract is None:
@@ -192,6 +199,17 @@ class _Reading:
         else:
             self._body(piece)
         self._chars += len(text) + 1
+
+    def _is_item(self, piece: Piece) -> bool:
+        """Whether a number in usual print is that of an item of a list, or of a row of a table."""
+        label = heading_label(piece.text)
+        if (
+            self._has_printed_numbers
+            and label.isdecimal()
+            and plain_heading(piece.text) not in NAMED
+        ):
+            return True
+        return piece.is_cell and bool(label) and not follows(label, self._label)
 
     def _heading(self, piece: Piece, level: int) -> None:
         text = heading_text(piece.text)
