@@ -295,3 +295,43 @@ def test_a_card_that_claims_the_sum_of_its_rows_owed_nothing_before(tmp_path: Pa
     assert right.amounts == ["-12.00", "-70.00"]
     assert not right.flags
     assert wrong.flags
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Saldo Ihrer letzten Abrechnung", "Neuer Saldo"),
+        ("Balance of your last bill", "Your new balance on 28.02.2025"),
+        ("Solde de votre précédent relevé", "Nouveau solde"),
+        ("Saldo del extracto anterior", "Nuevo saldo"),
+    ],
+)
+def test_a_balance_is_known_by_the_words_of_its_name(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Kartenabrechnung 20.02.2025")],
+        [(40, "Datum"), (150, "Beschreibung"), (-555, "Betrag")],
+        [(150, before), (-555, "430,20 -")],
+        [(40, "23.01.2025"), (150, "Lastschrift, vielen Dank"), (-555, "430,20 +")],
+        [(40, "24.01.2025"), (150, "Shell"), (-555, "50,31 -")],
+        [(40, "27.01.2025"), (150, "Rewe"), (-555, "9,00 -")],
+        [(150, after), (-555, "59,31 -")],
+    )
+
+    assert read.amounts == ["430.20", "-50.31", "-9.00"]
+    assert "ROWS_UNPROVEN" not in read.flags
+    assert "ROW_UNREAD" not in read.flags
+
+
+def test_a_shop_that_is_called_like_a_balance_stays_a_row(tmp_path: Path) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Date"), (150, "Text"), (-470, "Amount"), (-555, "Balance")],
+        [(40, "23.01.2025"), (150, "New Balance Shoes"), (-470, "-50.00"), (-555, "150.00")],
+        [(40, "24.01.2025"), (150, "Old Saldo Bar"), (-470, "-20.00"), (-555, "130.00")],
+        [(40, "25.01.2025"), (150, "Rent"), (-470, "-30.00"), (-555, "100.00")],
+    )
+
+    assert read.amounts == ["-50.00", "-20.00", "-30.00"]

@@ -200,6 +200,8 @@ def _label_of(text: str, date: str) -> tuple[str, str, str]:
     for kind in (vocab.OPENING, vocab.CLOSING):
         if phrase := vocab.BALANCE_LABELS[kind].find(text):
             return kind, phrase, date
+    if kind := vocab.made_balance(text):
+        return kind, text, date
     if date and (phrase := vocab.DATED_BALANCES.prefix(text) or _dated_balance_in(text)):
         return DATED, phrase, date
     return "", "", ""

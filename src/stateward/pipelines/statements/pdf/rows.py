@@ -682,6 +682,8 @@ def _balance_label(text: str) -> tuple[str, str]:
     found = [(kind, labels.prefix(text)) for kind, labels in vocab.BALANCE_LABELS.items()]
     # The longest: "sold final zi" is that of a day, though "sold final" is that of the account.
     kind, phrase = max(found, key=lambda each: len(each[1]))
+    if not phrase and (kind := vocab.made_balance(text)):
+        phrase = text
     return (kind, phrase) if phrase else ("", "")
 
 

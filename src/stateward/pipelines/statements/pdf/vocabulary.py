@@ -12,12 +12,15 @@ from itertools import pairwise
 
 import msgspec
 
+from stateward.pipelines.kit import dates
 from stateward.pipelines.statements.heading_parts import day_role, is_of_transaction, role_by_parts
 from stateward.pipelines.statements.headings import simplify as simplify_heading
 
 CACHE_MAX = 1 << 14
 BROKEN_CHARS_MIN = 3  # of the first part of a name that is broken over two lines
 HEADING_WORDS_MAX = 6
+NAME_WORDS_MAX = 7  # of a balance
+_OF = frozenset("of on at as per the from to vom am zum per".split())
 SQUEEZED_CHARS_MIN = 10  # a shorter word without blanks may be any word
 
 # The roles of columns.
@@ -133,6 +136,7 @@ class _VocabularyFile(msgspec.Struct, forbid_unknown_fields=True):
     title_words: dict[str, str]
     not_booked: str
     pending: str
+    balance_words: dict[str, str]
     periods: str
     statement_dates: str
     cards: str
@@ -157,6 +161,7 @@ BALANCE_LABELS = {kind: PhraseSet(text) for kind, text in _DATA.balances.items()
 TOTAL_LABELS = {kind: PhraseSet(text) for kind, text in _DATA.totals.items()}
 TITLES = {role: PhraseSet(text) for role, text in _DATA.titles.items()}
 TITLE_WORDS = {role: _phrases(text) for role, text in _DATA.title_words.items()}
+_BALANCE_WORDS = {kind: _phrases(text) for kind, text in _DATA.balance_words.items()}
 DATED_BALANCES, SUMS = PhraseSet(_DATA.dated_balances), PhraseSet(_DATA.sums)
 PENDING, CONTINUED = PhraseSet(_DATA.pending), PhraseSet(_DATA.continued)
 NOT_BOOKED = PhraseSet(f"{_DATA.not_booked}, {_DATA.pending}")
@@ -164,6 +169,16 @@ PERIODS, STATEMENT_DATES = PhraseSet(_DATA.periods), PhraseSet(_DATA.statement_d
 CARDS, BANKS = PhraseSet(_DATA.cards), PhraseSet(_DATA.banks)
 FROM_WORDS, TO_WORDS = _phrases(_DATA.from_words), _phrases(_DATA.to_words)
 ACCOUNTS, OWING = PhraseSet(_DATA.accounts), PhraseSet(_DATA.owing)
+
+
+def made_balance(text: str) -> str:
+    """OPENING or CLOSING by the words of a simplified name that is not listed: `saldo ihrer letzten abrechnung`."""
+    words = {word for word in text.split() if word.isalpha() and word not in dates.MONTHS}
+    if not words & _BALANCE_WORDS["balance"] or len(words) > NAME_WORDS_MAX:
+        return ""
+    found = [kind for kind in (OPENING, CLOSING) if words & _BALANCE_WORDS[kind]]
+    known = frozenset[str]().union(*_BALANCE_WORDS.values(), FROM_WORDS, TO_WORDS, _OF)
+    return found[0] if len(found) == 1 and words <= known else ""
 
 
 def heading_role(text: str) -> str:
