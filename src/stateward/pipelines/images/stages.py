@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from stateward.pipelines.images.settings import ImageSettings, SizeSettings
+from stateward.pipelines.images.writing import shows_writing
 from stateward.pipelines.kit.pictures import Picture, encode_picture, read_picture
 from stateward.workers.sdk import Job, Outcome
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:  # slow to import
     from PIL.Image import Image
 
 MEDIA_TYPES = {"jpeg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
+WRITING = (
+    "WRITING_SHOWN: the picture shows lines of writing, and none of it was read; submit it with --machine documents to "
+    "have its words, and of a receipt its total"
+)
 ENDINGS = {"jpeg": "jpg", "png": "png", "webp": "webp"}
 
 
@@ -39,10 +44,12 @@ def resize(job: Job) -> Outcome[DerivedPicture]:
     settings = settings_of(job)
     picture = _read(job, settings, settings.sizes, is_lenient=job.retry_count > 0)
     items = [_save_picture(job, picture, size, settings) for size in settings.sizes]
-    for note in picture.notes:
+    notes = [*picture.notes, *([WRITING] if shows_writing(picture.image) else [])]
+    for note in notes:
         job.log(note, level="warning")
-    facts: dict[str, object] = {"notes": list(picture.notes)} if picture.notes else {}
-    return Outcome(facts=facts, items=items, about=msgspec.to_builtins(picture.facts))
+    facts: dict[str, object] = {"notes": list(notes)} if notes else {}
+    about = msgspec.to_builtins(picture.facts) | {"has_writing": WRITING in notes}
+    return Outcome(facts=facts, items=items, about=about)
 
 
 def thumbnail(job: Job) -> Outcome[DerivedPicture]:
@@ -53,8 +60,9 @@ def thumbnail(job: Job) -> Outcome[DerivedPicture]:
     picture = _read(job, settings, [settings.thumbnail], is_lenient=is_partial)
     item = _save_picture(job, picture, settings.thumbnail, settings)
     facts: dict[str, object] = {"thumbnail_ref": item.ref}
-    if picture.notes:
-        facts["notes"] = list(picture.notes)
+    # The notes of a stage replace those of the one before.
+    if notes := [*picture.notes, *([WRITING] if about.get("has_writing") else [])]:
+        facts["notes"] = list(notes)
     width, height = picture.facts.shown
     sentence = f"{picture.facts.format.upper()} of {width} x {height} pixels"
     return Outcome(facts=facts, items=[item], about={"sentence": sentence})
