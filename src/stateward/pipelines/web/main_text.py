@@ -89,8 +89,11 @@ _BY = re.compile(
 )
 # A line of its own: `Texte : Maëlle Guérin`, `Words: Ann Lee`. Who made the pictures is no author.
 _SIGNED = re.compile(
-    r"(?i:text[eo]?|testo|tekst|words|story|written by"  # codespell:ignore tekst
-    r"|autor(?:in)?|auteure?|autora|autore|author)\s?:\s?"  # codespell:ignore autor
+    r"(?i:(?:pressestelle|pressereferat|pressesprecher(?:in)?|press office"
+    r"|service (?:de )?presse|bureau de presse"  # codespell:ignore presse
+    r"|gabinete de prensa|oficina de prensa|ufficio stampa|persdienst|redaktion|redazione)\s?[,:|\u2013-]"
+    r"|(?:text[eo]?|testo|tekst|words|story|written by"  # codespell:ignore tekst
+    r"|autor(?:in)?|auteure?|autora|autore|author)\s?:)\s?"  # codespell:ignore autor
     rf"({_NAME_WORD}(?:\s(?:(?:de|van|von|der|den|la|del|di|da)\s)?{_NAME_WORD}){{1,3}})\.?"
 )
 # What a site calls every page of a kind. The title of such a page is its first heading.
@@ -109,6 +112,35 @@ _WRITTEN_THEN = re.compile(
     r"escrito|fecha|por|aggiornato|modificato|scritto|bijgewerkt|gewijzigd|atualizado|uppdaterad|opdateret)\b|更新|发布|公開|投稿",
     re.IGNORECASE,
 )
+# As the attribute of the page, or as what it tells to social networks.
+_LOCALE = re.compile(
+    r"(?:<html\b[^>]{0,500}?\blang\s*=|\bog:locale[\"']?\s+content\s*=|http-equiv=[\"']?content-language[\"']?\s+content\s*=)"
+    r"\s*[\"']?([a-zA-Z]{2})(?:[-_]([a-zA-Z]{2}))?\b",
+    re.IGNORECASE,
+)
+MONTH_FIRST = frozenset({"US", "PH"})
+_IN_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})[/-](\d{1,2})[/-](?:\d{4}|\d{2})(?![\d./-])")
+# The word for writing, a date, and the name: `posted 25/04/2026 by Ann Lee`.
+_WRITTEN_THEN_BY = re.compile(
+    r"(?i:posted|published|written|publicado|publicada|publi[ée]|veröffentlicht|geschrieben|pubblicato|geplaatst|gepubliceerd)"
+    r"\b(?=[^|]{0,40}\d)[\s\w.,:/-]{1,40}?\s(?:by|von|par|por|da|di)\s"
+    rf"({_NAME_WORD}(?:\s(?:(?:de|van|von|der|den|la|del|di|da)\s)?{_NAME_WORD}){{1,3}})(?=\s?(?:$|[,;|·•\u2013\u2014(]))"
+)
+# What stands around the text of a press release and is the same in all of them.
+_ABOUT = re.compile(
+    r"(?:about|über|ueber|à propos d[eu']|acerca de|sobre|informazioni su|over|om)\s\S.{0,80}[^.!?:,;]",
+    re.IGNORECASE,
+)
+_CONTACT = re.compile(
+    r"(?:(?:media|press|presse|investor)[- ]?"  # codespell:ignore presse
+    r"(?:relations )?(?:contacts?|kontakt|enquiries|inquiries)"
+    r"|contacts? (?:presse|média|médias|de prensa|per la stampa|stampa)"  # codespell:ignore presse
+    r"|pressekontakt|ansprechpartner(?:in)?(?: für (?:die )?(?:presse|medien))?"  # codespell:ignore presse
+    r"|medienkontakt|perscontact|notes? to editors?|contacto de prensa)\s?:?",
+    re.IGNORECASE,
+)
+TAIL_LINES_MAX, BODY_LINES_MIN = 6, 2
+HEAD_LINES_MAX, BYLINE_GAP_MAX = 4, 2
 _PAGE_START = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
 _PAGE_END = re.compile(r"</(?:html|body)\s{0,9}>", re.IGNORECASE)
 _NEXT_SPAN = re.compile(r"</span>\s?<span\b[^<>]{0,500}>", re.IGNORECASE)
@@ -143,6 +175,7 @@ class PageText(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     is_cut: bool = False  # the file ends in the middle of a text or a tag
     is_main: bool = True  # False: no main text was found, and this is all text of the page
+    doubted_date: str = ""  # as it is printed, where nothing tells which number is the month
 
 
 def read_page(page: CapturedPage) -> PageText:
@@ -166,11 +199,14 @@ def read_page(page: CapturedPage) -> PageText:
         )
     said = _LANGUAGE.search(html)
     above = _lines_above(html, text)
+    title = _title(_line(found.get("title", "")), html, above)
+    date, doubted_date = settled_date(printed_date(found.get("date", ""), html, above), html)
     return PageText(
-        text=text,
-        title=_title(_line(found.get("title", "")), html),
+        text=_without_frame(text, title),
+        title=title,
         author=_names(found.get("author", "")) or _byline_author(above) or _signature(html),
-        date=printed_date(found.get("date", ""), html, above),
+        date=date,
+        doubted_date=doubted_date,
         site=_line(found.get("sitename", "")),
         language=language_of(text, said[1].lower() if said else ""),
         url=page.url or found.get("url", ""),
@@ -199,6 +235,61 @@ def printed_date(date: str, html: str, above: Sequence[str] = ()) -> str:
     texts = (html, _MARKUP.sub(" ", html))
     pattern = re.compile("|".join(_first_days(year, int(month))), re.IGNORECASE)
     return date if any(map(pattern.search, texts)) else _byline_date(above, f"{year}-{month}")
+
+
+def settled_date(date: str, html: str) -> tuple[str, str]:
+    """A date whose day and month may be the other way round, by the order that the page shows; and what is in doubt.
+
+    `04/05/2026` is told by another date of the page with a number above 12, by its country or by its language. Where
+    only English stands there, either is possible, and there is no date.
+    """
+    year, month, day = (*date.split("-"), "", "")[:3]
+    if not day or day == month or int(day) > 12 or date in html:
+        return date, ""
+    first, second = rf"0?{int(day)}", rf"0?{int(month)}"
+    short = f"(?:{year}|{year[2:]}(?!\\d))"
+    either = re.compile(
+        rf"(?<![\d./-])(?:{first}([/-]){second}\1|{second}([/-]){first}\2){short}(?![\d./-])"
+    )
+    lines = [line[:DATED_CHARS_MAX] for line in _shown_lines(html)]
+    told = next((found[0] for line in lines if (found := either.search(line))), "")
+    slashed = date.replace("-", "/")
+    if not told or slashed in html or date.replace("-", "") in html or _is_worded(date, lines):
+        return date, ""
+    order = _order_of(lines, told) or _order_of_place(html)
+    if not order:
+        return "", told
+    one, two = map(int, re.findall(r"\d+", told)[:2])
+    number, of = (one, two) if order == "dmy" else (two, one)
+    return f"{year}-{of:02}-{number:02}", ""
+
+
+def _is_worded(date: str, lines: Sequence[str]) -> bool:
+    """Whether a line prints this day with its month in words."""
+    from stateward.pipelines.web.facts import page_dates
+
+    names = re.compile("|".join(map(re.escape, _MONTHS)), re.IGNORECASE)
+    return any(names.search(line) and date in page_dates(line) for line in lines)
+
+
+def _order_of(lines: Sequence[str], told: str) -> str:
+    """The order of other dates in figures, where one number of them can be no month; "" for none, or for both."""
+    orders = {
+        "dmy" if int(found[1]) > 12 else "mdy"
+        for line in lines
+        for found in _IN_FIGURES.finditer(line)
+        if found[0] != told and (int(found[1]) > 12) != (int(found[2]) > 12)
+    }
+    return orders.pop() if len(orders) == 1 else ""
+
+
+def _order_of_place(html: str) -> str:
+    """The order of a country or language that the page names; "" where it only says that it is English."""
+    found = _LOCALE.search(html)
+    language, region = (found[1].lower(), (found[2] or "").upper()) if found else ("", "")
+    if region:
+        return "mdy" if region in MONTH_FIRST and language in ("en", "es") else "dmy"
+    return "dmy" if language not in ("", "en") else ""
 
 
 def _first_days(year: str, month: int) -> tuple[str, ...]:
@@ -504,6 +595,7 @@ def _byline_author(above: Sequence[str]) -> str:
     from stateward.pipelines.web.facts import page_dates
 
     names = {name for line in above for name in _WRITTEN_BY.findall(line)}
+    names |= {name for line in above for name in _WRITTEN_THEN_BY.findall(line)}
     names |= {name for line in above if page_dates(line) for name in _BY.findall(line)}
     return _line(names.pop()) if len(names) == 1 else ""
 
@@ -514,12 +606,69 @@ def _signature(html: str) -> str:
     return _line(names.pop()) if len(names) == 1 else ""
 
 
-def _title(found: str, html: str) -> str:
-    """The title, unless it only says what kind of page it is and a heading says more."""
-    if not _GENERIC_TITLE.fullmatch(found):
-        return found
+def _title(found: str, html: str, above: Sequence[str] = ()) -> str:
+    """The title, unless it only says what kind of page it is, or whose, and a heading says more."""
     headings = [_line(unescape(_MARKUP.sub(" ", text))) for _, text in _HEADING.findall(html)]
-    return next((each for each in headings if each and not _GENERIC_TITLE.fullmatch(each)), found)
+    if _GENERIC_TITLE.fullmatch(found):
+        return next(
+            (each for each in headings if each and not _GENERIC_TITLE.fullmatch(each)), found
+        )
+    return _heading_of_byline(found, headings, above) or found
+
+
+def _heading_of_byline(found: str, headings: Sequence[str], above: Sequence[str]) -> str:
+    """The heading right above the line that says when the text was written, where the title is a heading before it.
+
+    Such a title is that of the site, as each of its pages has it.
+    """
+    if found not in headings:
+        return ""
+    at = max((at for at, line in enumerate(above) if _PUBLISHED.search(line)), default=-1)
+    near = [line for line in above[max(0, at - BYLINE_GAP_MAX) : max(at, 0)] if line in headings]
+    if not near or found not in above[: at - BYLINE_GAP_MAX + 1] or near[-1] == found:
+        return ""
+    return "" if _GENERIC_TITLE.fullmatch(near[-1]) else near[-1]
+
+
+def _without_frame(text: str, title: str) -> str:
+    """The text without its own title and day above it, and without what a press office writes below every release."""
+    lines = text.split("\n")
+    bare = "".join(title.casefold().split())
+    at = next(
+        (
+            at
+            for at, line in enumerate(lines[:HEAD_LINES_MAX])
+            if "".join(line.casefold().split()) == bare
+        ),
+        -1,
+    )
+    if at >= 0 and sum(map(len, lines[:at])) < MAIN_CHARS_MIN:
+        start = at + 1
+        while start < len(lines) and _is_dateline(lines[start]):
+            start += 1
+        lines = lines[start:] or lines
+    end = next(
+        (at for at, line in enumerate(lines) if at >= BODY_LINES_MIN and _is_tail(lines, at)),
+        len(lines),
+    )
+    return "\n".join(lines[:end])
+
+
+def _is_dateline(line: str) -> bool:
+    from stateward.pipelines.web.facts import page_dates
+
+    return len(line) <= BYLINE_CHARS_MAX // 3 and bool(page_dates(line))
+
+
+def _is_tail(lines: Sequence[str], at: int) -> bool:
+    """Whether only lines about the sender follow: `About Example Ltd`, a paragraph, `Media contact`, an address."""
+    left = lines[at:]
+    if len(left) > TAIL_LINES_MAX or 2 * sum(map(len, left)) > sum(map(len, lines)):
+        return False
+    is_contact = any(_CONTACT.fullmatch(line.strip()) for line in left)
+    return bool(_CONTACT.fullmatch(left[0].strip())) or (
+        is_contact and bool(_ABOUT.fullmatch(left[0]))
+    )
 
 
 def _line(text: str) -> str:

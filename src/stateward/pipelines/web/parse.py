@@ -18,12 +18,13 @@ from stateward.pipelines.web.main_text import PageText, read_page
 from stateward.pipelines.web.options import WebOptions
 from stateward.workers.sdk import Batch, Job, Outcome
 
-READER_VERSION = 7  # to be increased by a change after which the same bytes give other facts
+READER_VERSION = 8  # to be increased by a change after which the same bytes give other facts
 BATCH_FACTS = 100
 SEARCHED_CHARS_MAX = 200_000
 NOTE_CHARS_MAX = 300
 NOTES_MAX = 20
 FILE_FACTOR = 16
+AMBIGUOUS_DATE = "AMBIGUOUS_DATE"
 
 
 class PageItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -130,6 +131,11 @@ class _PageReader:
             self.note(
                 DAMAGED_FILE,
                 "the file ends in the middle of the page, and the rest of it is missing; save it again",
+            )
+        if page.doubted_date:
+            self.note(
+                AMBIGUOUS_DATE,
+                f"{page.doubted_date} may have the day or the month first, and nothing on the page tells which",
             )
         if not page.is_main:
             self.note(
