@@ -382,10 +382,10 @@ def test_a_title_in_larger_print_is_no_part_of_the_row_above(tmp_path: Path) -> 
     [
         ("Data/godz. pobrania", "2026-09-25", ""),
         ("Qwertz", "", "NO_DATE"),
-        ("Date of birth", "", ""),
+        ("Date of birth", "", "NO_DATE"),
     ],
 )
-def test_a_date_whose_label_is_not_known_is_told(
+def test_a_report_without_a_date_of_collection_says_so(
     tmp_path: Path, label: str, collected: str, note: str
 ) -> None:
     pdf = plain_pdf(
