@@ -7,7 +7,9 @@ MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
-PYTHONS := $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14
+# The system's own Python comes first where it is new enough: distributions build it with profile-guided optimization,
+# which version managers leave out by default, and everything in this project then takes a third more processor time.
+PYTHONS := $(PYTHON) /usr/bin/python3 python3 python3.11 python3.12 python3.13 python3.14
 WORKERS ?= 3
 ARGS ?=
 UPGRADE ?=
