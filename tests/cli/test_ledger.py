@@ -464,3 +464,19 @@ def test_what_would_be_removed_is_not_said_to_be_removed(shell: Shell, tmp_path:
 
     assert ("too old" in asked, "too old" in done) == (True, True)
     assert ("Z  too old" in asked, "Z  too old" in done) == (False, True)
+
+
+def test_a_document_whose_lines_were_removed_is_not_said_to_be_unknown(
+    shell: Shell, tmp_path: Path
+) -> None:
+    folder = tmp_path / "short"
+    with Ledger.open(folder, snapshots_kept=1) as ledger:
+        ledger.record("doc:1", LedgerState.PENDING)
+        ledger.compact()
+        assert ledger.remove_archived(up_to=1, reason="old", execute=True)
+
+    done = shell("ledger", "history", str(folder), "doc:1")
+
+    assert (done.exit_code, done.stdout) == (Exit.OK, "")
+    assert "doc:1 is in pending; its lines were removed on purpose" in done.stderr
+    assert shell.json("ledger", "history", str(folder), "doc:1") == []

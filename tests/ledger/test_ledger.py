@@ -436,6 +436,17 @@ def test_a_log_whose_lines_were_all_removed_is_not_exported_as_empty(tmp_path: P
     assert not (tmp_path / "out.jsonl").exists()
 
 
+def test_a_line_that_was_removed_alone_is_not_proved(tmp_path: Path) -> None:
+    """The tombstone of a segment of one line holds that line's leaf, but not the line."""
+    with Ledger.open(tmp_path / "l", clock=Clock(), snapshots_kept=1) as ledger:
+        ledger.record("doc:1", PENDING)
+        ledger.compact()
+        assert ledger.remove_archived(up_to=1, reason="over", execute=True)
+
+        with pytest.raises(InvalidRequest, match="line 1 was removed"):
+            ledger.prove(1)
+
+
 def test_removed_archives_leave_tombstones_that_proofs_can_use(tmp_path: Path) -> None:
     clock = Clock()
     with Ledger.open(tmp_path / "l", clock=clock, snapshots_kept=1) as ledger:

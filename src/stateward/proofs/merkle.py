@@ -270,6 +270,8 @@ def prove(pieces: Iterable[MerkleSpan | bytes], *, seq: int, size: int) -> Inclu
         for first, level, hashed in span.subtrees():
             if (first, level) != (seq - 1, 0):
                 sibling_of(first, 1 << level).add(hashed, level)
+    if not line:  # a segment of this line alone was removed: its span is the leaf
+        raise InvalidRequest(f"line {seq} was removed; it cannot be proved any more")
     path = tuple(base64.b64encode(siblings[start].root()).decode() for start, _ in stretches)
     return InclusionProof(seq=seq, size=size, line=line.decode().removesuffix("\n"), path=path)
 

@@ -165,11 +165,13 @@ def history(context: CliContext, ledger_path: Path, doc_id: str) -> None:
     from stateward.core.errors import UnknownName
 
     with reading(context, ledger_path) as found:
-        records = found.history(doc_id)
-    if not records:
+        records, now = found.history(doc_id), found.state(doc_id)
+    if now is None and not records:
         raise UnknownName("document", cut(doc_id, chars_max=80))
     if context.is_for_programs:
         context.emit_rows(each.to_dict() for each in records)
+    elif not records:
+        context.say(f"{cut(doc_id, chars_max=80)} is in {now}; its lines were removed on purpose")
     else:
         write_table(("seq", "at", "from", "to", "after", "adapter", "what"), map(_row, records))
 
