@@ -26,7 +26,7 @@ from tests.ledger.old_ledgers import an_old_ledger, moved
         ("1700000000.5", 1700000000.5), ("2023-11-14T22:13:20Z", 1700000000.0), ("2023-11-14 22:13:20", 1700000000.0),
         ("2023-11-14T23:13:20+01:00", 1700000000.0), ("2023-11-14", 1699920000.0),
         (True, None), ("soon", None), (-1, None), ("nan", None), ("\uff11\uff17", None), ([], None),
-        ("0001-01-01", None),
+        ("0001-01-01", None), ("9999-12-31T23:59:59Z", 253402300799.0), ("9999-12-31T23:59:59-12:00", None),
     ],
 )  # fmt: skip
 def test_times_are_read_as_they_were_written(given: Any, at: float | None) -> None:  # noqa: ANN401

@@ -34,6 +34,7 @@ from stateward.ledger.record import (
     INT_MAX,
     INT_MIN,
     METADATA_BYTES_MAX,
+    TIMESTAMP_END,
     LedgerEntry,
     OldRow,
     check_doc_id,
@@ -445,7 +446,7 @@ def iso_seconds(text: str) -> float | None:
         at = aware.timestamp()
     except (OverflowError, ValueError):
         return None
-    return at if at >= 0 else None
+    return at if 0 <= at < TIMESTAMP_END else None
 
 
 def _doc_id(known: dict[str, Json]) -> str:
