@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from stateward.ledger import Ledger, LedgerError, LedgerState, RepairStep, repair, verify
-from stateward.ledger.head import UNKNOWN, read_slots
+from stateward.ledger.head import read_head
 from stateward.ledger.manifest import HEAD
 from tests.ledger.builders import DAY_S, Clock, QuickDisk
 
@@ -82,8 +82,25 @@ def test_without_head_a_log_that_was_cut_after_a_line_is_not_called_sound(tmp_pa
     check(folder, before, why="HEAD deleted, the active delta cut after its second line")
 
 
+@pytest.mark.parametrize("slot", [0, 1])
+def test_half_a_head_does_not_vouch_for_the_end_of_the_log(tmp_path: Path, slot: int) -> None:
+    """Each slot is written after one group: without the newer one the last group is not missed."""
+    folder = tmp_path / "l"
+    with Ledger.open(folder, clock=Clock(), disk=QuickDisk()) as ledger:
+        for state in WAY:
+            ledger.record("doc:1", state)
+        delta = ledger.files()[-1][0]
+    before, head = answers(folder), (folder / HEAD).read_bytes()
+    (folder / HEAD).write_bytes(head[: 32 * slot] + bytes(32) + head[32 * slot + 32 :])
+    lines = delta.read_bytes().splitlines(keepends=True)
+    delta.write_bytes(b"".join(lines[: read_head(folder).seq]))
+
+    assert [each.file for each in verify(folder).findings] == [HEAD]
+    check(folder, before, why=f"slot {slot} of HEAD damaged, the log cut at the other one")
+
+
 def check(folder: Path, before: Answers, *, why: str) -> None:
-    is_known = read_slots(folder) != UNKNOWN  # without HEAD nobody can count what is lost
+    is_known = read_head(folder).is_whole  # without HEAD nobody can count what is lost
     found = verify(folder)
     if found.is_sound:
         assert answers(folder)[1] == before[1], why

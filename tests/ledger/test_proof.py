@@ -9,7 +9,7 @@ import pytest
 from stateward.core.errors import InvalidRequest
 from stateward.ledger import Ledger, LedgerDamaged
 from stateward.ledger.export_file import file_states, verify_file
-from stateward.ledger.head import newest_slot
+from stateward.ledger.head import head_of_text
 from tests.ledger.proof import crash, damage, faults, kill
 from tests.ledger.proof.__main__ import BEGIN, END, Row, main, write_page
 from tests.ledger.proof.recorded import Platter, RecordingDisk
@@ -34,7 +34,8 @@ def test_a_power_cut_after_the_first_opening_leaves_both_slots_of_head(tmp_path:
         platter.apply(call)
 
     head = platter.sure[platter.names["HEAD"]]
-    assert newest_slot(head[:32]) == newest_slot(head[32:]) == (0, 1)
+    assert head[:32] == head[32:]
+    assert head_of_text(head) == (0, 1, True)
 
 
 @pytest.mark.parametrize("barrier", ["fdatasync", "fsync", "sync_dir"])

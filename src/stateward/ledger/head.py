@@ -9,6 +9,7 @@ line that was not durable; and while one slot is being written the other one is 
 import struct
 import zlib
 from pathlib import Path
+from typing import NamedTuple
 
 from stateward.ledger.manifest import HEAD
 
@@ -17,33 +18,44 @@ _SLOT_FIELDS, _SLOT_CRC = struct.Struct("<QQQ"), struct.Struct("<I4x")
 HEAD_BYTES_MAX = 2 * _SLOT.size
 
 
-UNKNOWN = (0, 0)
-"""What `read_slots` says of a `HEAD` that is missing or damaged: then nothing says which lines were acknowledged."""
+class HeadSeen(NamedTuple):
+    """What `HEAD` says: the last seq and the last generation of the manifest that were durable; zeros if unknown.
+
+    `is_whole`: both slots can be read. Of one that cannot, nobody knows what it said: perhaps of a later group.
+    """
+
+    seq: int
+    generation: int
+    is_whole: bool
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing says which lines were acknowledged."""
+        return self.seq == self.generation == 0
 
 
-def read_head(folder: Path) -> int:
-    """The last seq that the writer is known to have made durable; it may lag behind, it never runs ahead."""
-    return read_slots(folder)[0]
+def read_head(folder: Path) -> HeadSeen:
+    """What `HEAD` says; it may lag behind, it never runs ahead. Read twice where a writer may be at a slot."""
+    for _ in range(2):
+        try:
+            found = head_of_text((folder / HEAD).read_bytes())
+        except FileNotFoundError:
+            return HeadSeen(0, 0, is_whole=False)
+        if found.is_whole:
+            break
+    return found
 
 
-def read_slots(folder: Path) -> tuple[int, int]:
-    """The last seq and the last generation of the manifest that `HEAD` has seen; zeros if it is of no use."""
-    try:
-        return newest_slot((folder / HEAD).read_bytes())
-    except FileNotFoundError:
-        return UNKNOWN
-
-
-def newest_slot(text: bytes) -> tuple[int, int]:
-    """The greatest seq and the greatest generation in the whole slots of `HEAD`; zeros if neither is whole."""
-    newest = newest_generation = 0
+def head_of_text(text: bytes) -> HeadSeen:
+    """The greatest seq and the greatest generation in the slots of `HEAD` that are as they were written."""
+    slots = []
     for at in (0, _SLOT.size):
         if len(text) >= at + _SLOT.size:
             seq, _size, generation, crc = _SLOT.unpack_from(text, at)
             if zlib.crc32(text[at : at + 24]) == crc:
-                newest = max(newest, seq)
-                newest_generation = max(newest_generation, generation)
-    return newest, newest_generation
+                slots.append((seq, generation))
+    seq, generation = (max(each) for each in zip(*slots, strict=True)) if slots else (0, 0)
+    return HeadSeen(seq, generation, is_whole=len(slots) == 2)
 
 
 def head_slot(*, seq: int, size: int, generation: int) -> bytes:

@@ -430,5 +430,5 @@ def _check_new(folder: Path) -> None:
         raise LedgerMismatch(
             f"{folder} is not a ledger and not empty (it has {strange[0]!r}); name a new or empty directory"
         )
-    if seq := read_head(folder):
+    if seq := read_head(folder).seq:
         raise LedgerDamaged.at(HEAD, f"seq {seq} was acknowledged, but there is no file of the log")

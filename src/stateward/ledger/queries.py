@@ -267,7 +267,7 @@ class LedgerQueries:
             seq = view.active.seq
         if self._writer is not None or last is None:
             return seq
-        return min(seq, max(read_head(self.path), last.seq - last.n))
+        return min(seq, max(read_head(self.path).seq, last.seq - last.n))
 
     def tree(
         self, *, size: int | None = None, progress: Progress = no_progress

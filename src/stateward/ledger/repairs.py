@@ -18,7 +18,7 @@ from stateward.ledger import chain
 from stateward.ledger.delta import read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex
 from stateward.ledger.disk import Disk, unlink_if_exists, write_atomically
-from stateward.ledger.head import UNKNOWN, head_slot, read_head, read_slots
+from stateward.ledger.head import head_slot, read_head
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
@@ -31,6 +31,7 @@ from stateward.ledger.manifest import (
     is_ledger,
     iso,
     read_archive,
+    read_manifest,
     sidecar,
     write_manifest,
 )
@@ -116,7 +117,7 @@ class _Repair:
             for finding in of_log:
                 if finding.file not in bad:
                     self._repair_other(finding, last_seq=verifier.last_seq)
-            if read_slots(self._folder) == UNKNOWN and verifier.last_seq:
+            if not read_head(self._folder).is_whole and verifier.last_seq:
                 self._write_lost_head(verifier.last_seq)
         return self._steps
 
@@ -152,9 +153,7 @@ class _Repair:
         verifier = LedgerVerifier(self._folder, progress)
         verifier.check_log(rebuilt)
         # Of an active delta that is gone only HEAD says whether it had lines.
-        is_known = (
-            read_slots(self._folder) != UNKNOWN or (self._folder / listed.active.file).exists()
-        )
+        is_known = read_head(self._folder).is_whole or (self._folder / listed.active.file).exists()
         is_whole = is_known and verifier.last_seq >= max(info.end_seq for info in listed.deltas)
         return (rebuilt, verifier) if is_whole and not verifier.findings else None
 
@@ -291,7 +290,7 @@ class _Repair:
     def _cut(self, manifest: Manifest, bad: BadSegment) -> None:
         """End the log before the first bad line. Later lines may be sound, but the chain to them is broken."""
         lost = max(self._last_known_seq(manifest, bad.info) - bad.seq + 1, 1)
-        least = "at least " if read_slots(self._folder) == UNKNOWN else ""
+        least = "" if read_head(self._folder).is_whole else "at least "
         action = (
             f"keep {bad.info.file} from byte {bad.byte} on, and all later files, as ….damaged; go on after seq "
             f"{bad.seq - 1}: {least}{lost} acknowledged records are lost unless a backup has them"
@@ -302,7 +301,7 @@ class _Repair:
 
     def _last_known_seq(self, manifest: Manifest, first: DeltaInfo) -> int:
         """The last line that is known of from this delta on: by HEAD, the manifest, an index or a line itself."""
-        last = read_head(self._folder)
+        last = read_head(self._folder).seq
         for info in manifest.deltas:
             last = max(last, info.end_seq)
             if info.first_seq >= first.first_seq:
@@ -344,7 +343,7 @@ class _Repair:
         if finding.file != HEAD:
             self._add(finding, "restore the file from a backup", is_possible=False)
             return
-        lost = max(read_head(self._folder) - last_seq, 1)
+        lost = max(read_head(self._folder).seq - last_seq, 1)
         action = (
             "believe the log, as after restoring an older backup: what HEAD knew beyond it is lost"
         )
@@ -360,8 +359,7 @@ class _Repair:
         self._add(finding, action, lost=0)
         if self._is_loss_accepted and all(each.is_possible for each in self._steps):
             self._rename_if_exists(HEAD, f"{HEAD}.damaged")
-            slot = head_slot(seq=last_seq, size=0, generation=0)
-            write_atomically(self._disk, self._folder / HEAD, slot)
+            self._write_head(seq=last_seq, size=0)
 
     def _cut_log(self, manifest: Manifest, info: DeltaInfo, byte: int, seq: int) -> None:
         """Make the good lines of the damaged delta the active one; rename the rest.
@@ -394,8 +392,13 @@ class _Repair:
                 generation=manifest.generation + 1,
             ),
         )
-        slot = head_slot(seq=seq - 1, size=byte, generation=0)
-        write_atomically(self._disk, self._folder / HEAD, slot)
+        self._write_head(seq=seq - 1, size=byte)
+
+    def _write_head(self, *, seq: int, size: int) -> None:
+        """Both slots, so that both say how far the log goes."""
+        manifest = read_manifest(self._folder)
+        slot = head_slot(seq=seq, size=size, generation=manifest.generation if manifest else 1)
+        write_atomically(self._disk, self._folder / HEAD, 2 * slot)
 
     def _put_aside(self, info: DeltaInfo) -> None:
         """Keep a delta beside, in whichever form it is there; its index and tiles are derived and can go."""

@@ -32,7 +32,7 @@ from stateward.ledger.delta import (
 )
 from stateward.ledger.delta_index import INDEX_SUFFIX, IndexCheck
 from stateward.ledger.disk import Disk, write_atomically
-from stateward.ledger.head import UNKNOWN, read_slots
+from stateward.ledger.head import read_head
 from stateward.ledger.manifest import (
     ARCHIVE,
     GZIP_SUFFIX,
@@ -144,8 +144,7 @@ class LedgerVerifier:
         self._folder = folder
         self._progress = progress
         # Read first: a writer may go on, and then the log can only be longer than this.
-        self._slots = read_slots(folder) if folder.is_dir() else UNKNOWN
-        self._head_seq = self._slots[0]
+        self._head = read_head(folder)
         self.findings: list[Damage] = []
         self.notes: list[Damage] = []
         self.listed: Manifest | None = None
@@ -191,7 +190,7 @@ class LedgerVerifier:
             return None
         self.listed = read_manifest(self._folder)
         if self.listed is not None:
-            if self.listed.generation < self._slots[1]:
+            if self.listed.generation < self._head.generation:
                 self._report(MANIFEST, STALE)
             return self.listed
         self._report(MANIFEST, "it is missing or damaged; it can be rebuilt from the files")
@@ -227,8 +226,8 @@ class LedgerVerifier:
             expected = last_seq + 1
         self.last_seq = expected - 1
         # HEAD is written after the lines that it counts, so a log that ends before it has lost some.
-        if self._head_seq >= expected:
-            acknowledged = f"seq {self._head_seq} was acknowledged"
+        if self._head.seq >= expected:
+            acknowledged = f"seq {self._head.seq} was acknowledged"
             self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
         removed = [info for info in infos if info.is_removed]
         if removed:
@@ -277,10 +276,10 @@ class LedgerVerifier:
             return info.head or "", info.end_seq
         if info.last_seq is None:
             tail = without_padding(tail)
-            why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head_seq)
+            why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head.seq)
             if why is None and tail:
                 why = proof_of_another_writer(tail, path.read_bytes()[:size], info.chain)
-            if why is None and tail and self._slots == UNKNOWN:
+            if why is None and tail and self._head.is_unknown:
                 why = f"{len(tail)} bytes of a torn line: {NO_HEAD}"
             if why is not None:
                 self._report_bad_line(info, why, byte=size, seq=seq + 1)
@@ -460,7 +459,7 @@ class LedgerVerifier:
 
     def check_head(self) -> None:
         """A log that was cut after a whole line is good in itself: without HEAD nothing tells it from a sound one."""
-        if self._slots == UNKNOWN and self.last_seq:
+        if not self._head.is_whole and self.last_seq:
             self._report(HEAD, HEAD_LOST.format(seq=self.last_seq), seq=self.last_seq)
 
     def result(self) -> LedgerVerification:

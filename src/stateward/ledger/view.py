@@ -25,7 +25,7 @@ from stateward.core.errors import LedgerDamaged, LedgerError, LedgerMismatch
 from stateward.ledger.delta import Delta, read_chunks, sealed_lines
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex, IndexDamaged, key_hash
 from stateward.ledger.disk import Disk, create_empty, write_atomically
-from stateward.ledger.head import UNKNOWN, read_head, read_slots
+from stateward.ledger.head import read_head
 from stateward.ledger.layers import Layers
 from stateward.ledger.manifest import (
     DELTA_NAME,
@@ -129,10 +129,10 @@ class LedgerView:
 
     def _load_once(self) -> None:
         """HEAD, the manifest, the active delta, a base, the deltas after it; HEAD first, because it only ever grows."""
-        head_seq, generation = read_slots(self.folder)
+        head = read_head(self.folder)
         self._stamp = self._manifest_stamp()
         listed = read_manifest(self.folder)
-        if listed is not None and listed.generation < generation:
+        if listed is not None and listed.generation < head.generation:
             raise LedgerDamaged.at(MANIFEST, STALE)
         if listed is None:
             if not is_ledger(self.folder):
@@ -141,10 +141,10 @@ class LedgerView:
             self.was_rebuilt = True
             self.note("the manifest was missing or damaged and was rebuilt from the files")
         # The active delta first: its tail may hold a rollback that the manifest does not know yet.
-        active = self._open_delta(listed.active, listed, head_seq)
-        if (head_seq, generation) == UNKNOWN and active.has_more:
+        active = self._open_delta(listed.active, listed, head.seq)
+        if head.is_unknown and active.has_more:
             self.note(f"{active.path.name}: its last line is torn and not used; {NO_HEAD}")
-        elif (head_seq, generation) == UNKNOWN and active.seq:
+        elif not head.is_whole and active.seq:
             self.note(f"{HEAD}: {HEAD_LOST.format(seq=active.seq)}")
         last = active.last
         manifest = _with_rollback(listed, last) if last and last.is_rollback else listed
@@ -314,7 +314,9 @@ class LedgerView:
             return False
         has_rollback = any(line.is_rollback for line in active.refresh())
         if not has_rollback and active.has_more:
-            head_seq = read_head(self.folder)  # before the next look: then it is about this delta
+            head_seq = read_head(
+                self.folder
+            ).seq  # before the next look: then it is about this delta
             active.torn_bytes(head_seq if self._manifest_stamp() == self._stamp else 0)
             last = active.last
             has_rollback = last is not None and last.is_rollback
@@ -565,8 +567,7 @@ def _with_rollback(manifest: Manifest, line: LedgerLine) -> Manifest:
 
 def rebuilt_manifest(folder: Path) -> Manifest:
     """The manifest that the files imply, numbered after every one that `HEAD` has seen. Raises `LedgerDamaged`."""
-    _, generation = read_slots(folder)
-    return replace(rebuild_manifest(folder), generation=generation + 1)
+    return replace(rebuild_manifest(folder), generation=read_head(folder).generation + 1)
 
 
 def unlisted_deltas(folder: Path, manifest: Manifest) -> list[str]:

@@ -42,7 +42,7 @@ from stateward.ledger import chain
 from stateward.ledger.builder import Change, CommitGroup, LineBuilder
 from stateward.ledger.delta import INDEX_EVERY_LINES, PADDING, Delta
 from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, create_empty, lock_owner, try_lock
-from stateward.ledger.head import HEAD_BYTES_MAX, UNKNOWN, head_slot, newest_slot, read_slots
+from stateward.ledger.head import HEAD_BYTES_MAX, head_of_text, head_slot, read_head
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
@@ -138,11 +138,11 @@ class LedgerWriter:
         """Cut off a torn tail, keeping its bytes in a file; finish what a crash interrupted."""
         if not self.view.was_rebuilt and unlisted_deltas(self.folder, self.view.manifest):
             raise LedgerDamaged.at(MANIFEST, STALE)
-        view, slots = self.view, read_slots(self.folder)
-        active, head_seq = view.active, slots[0]
-        torn = active.torn_bytes(head_seq)
+        view, head = self.view, read_head(self.folder)
+        active = view.active
+        torn = active.torn_bytes(head.seq)
         lines = len(torn.splitlines())
-        if lines > 1 and slots == UNKNOWN:
+        if lines > 1 and head.is_unknown:
             # One line may be given up with a note. How many more were acknowledged is for a person to decide.
             sentence = f"the last {lines} lines are torn; {NO_HEAD}; repair says what can be done"
             raise LedgerDamaged.at(active.path.name, sentence, byte=active.end, seq=active.seq + 1)
@@ -160,7 +160,7 @@ class LedgerWriter:
                 f"{active.path.name}: the {len(torn)} bytes of a torn line were cut off at byte {active.end}, and are "
                 f"kept as {path.name}"
             )
-        if torn or active.seq > head_seq:
+        if torn or active.seq > head.seq:
             # The lines after HEAD were read, but perhaps never synced. The next group says that everything before it
             # is durable (its `n`), so that has to be true first.
             self.disk.fdatasync(self._fd)
@@ -171,7 +171,7 @@ class LedgerWriter:
             self.quarantine_snapshots()
         self._sweep()
         self._write_head()
-        if slots == UNKNOWN:
+        if not head.is_whole:
             # Both slots, durable: from here on a power cut leaves an older HEAD behind at worst, never none.
             self._write_head()
             self.disk.fsync(self._head_fd)
@@ -406,8 +406,8 @@ class LedgerWriter:
         elif os.pread(self._fd, len(last) + 1, active.end - len(last)) not in (last, last + b"\n"):
             what = f"{active.path.name} does not end with the line that this writer wrote last"
         elif (text := os.pread(self._head_fd, HEAD_BYTES_MAX, 0)) != self._head_text:
-            seq, generation = newest_slot(text)
-            if seq > active.seq or generation > self.view.manifest.generation:
+            head = head_of_text(text)
+            if head.seq > active.seq or head.generation > self.view.manifest.generation:
                 what = f"{HEAD} is ahead of this writer"
             self._head_text = bytearray(text)
         if what:
