@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
 from stateward.core.errors import InvalidRequest
 from stateward.transport.connect import connect
 from stateward.transport.engine import Delivery, Engine, Parcel
-from stateward.transport.kafka import _consumer
+from stateward.transport.kafka import KafkaEngine, _consumer
 from stateward.transport.kafka_offsets import (
     METADATA_BYTES_MAX,
     WINDOW,
@@ -16,6 +18,7 @@ from stateward.transport.kafka_offsets import (
     settled_above,
 )
 from tests.transport.brokers import Site, site_of
+from tests.waiting import wait_until
 
 PATIENCE_S = 60.0
 
@@ -133,6 +136,25 @@ def test_a_message_that_is_not_extended_comes_back_to_a_consumer_that_lives(
     counts = [each.count for _ in range(3) for each in receive(engine, stream, 1)]
 
     assert counts == [1, 2, 3]
+
+
+def test_who_waited_longer_than_a_lease_for_a_message_was_heard_from_when_it_came(
+    site: Site, stream: str
+) -> None:
+    engine = connect(site.url, consumer="one", lease_s=0.2)
+    assert isinstance(engine, KafkaEngine)
+    with closing(engine), ThreadPoolExecutor(1) as pool:
+        member = engine._member([stream])
+        waiting = pool.submit(member.take, [stream], limit=1, wait_s=PATIENCE_S)
+        wait_until(lambda: time.monotonic() > member._asked_at + 0.4)
+        published_at = time.monotonic()
+
+        engine.publish(stream, [Parcel("r", b"a")])
+        (found,) = waiting.result()
+
+    # Else it leaves the group at once, and another one gets the message too.
+    assert (found.body, found.count) == (b"a", 1)
+    assert member._heard_at >= published_at
 
 
 def test_what_a_consumer_has_stays_its_own_when_others_get_its_partitions(

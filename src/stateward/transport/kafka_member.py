@@ -148,10 +148,7 @@ class Member:
     def extend(self, tokens: Iterable[object]) -> None:
         """Start the leases again of what is still leased here."""
         with self._changed:
-            self._heard_at = time.monotonic()
-            for token in tokens:
-                if (leased := self._find_lease(token)) is not None:
-                    leased.until = self._heard_at + self._lease_s
+            self._begin_leases(tokens)
 
     def settle(self, tokens: Iterable[object]) -> None:
         """Messages are finished with; that is committed within a moment."""
@@ -285,6 +282,8 @@ class Member:
         now = time.monotonic()
         with self._changed:
             own = list(self._partitions.values())
+            if self._demand is not None:  # a caller that waits is alive, however long it waits
+                self._heard_at = now
             is_silent = now - self._heard_at > self._lease_s and any(each.leased for each in own)
             is_idle = now - self._asked_at > ASK_S and any(each.waiting for each in own)
             if not is_silent:
@@ -370,6 +369,8 @@ class Member:
         with self._changed:
             found = [each for each in found if not self._is_refused(each.token, refused)]
             if found or now >= demand.until:
+                # The broker may have taken longer than a lease to note that they go out.
+                self._begin_leases(each.token for each in found)
                 demand.found = found
                 self._changed.notify_all()
 
@@ -431,6 +432,12 @@ class Member:
             own.leased[message.offset] = _Leased(message, until, count)
             own.is_dirty = True
             yield Delivery(topic, Token(topic, number, message.offset), message.body, count)
+
+    def _begin_leases(self, tokens: Iterable[object]) -> None:
+        self._heard_at = time.monotonic()
+        for token in tokens:
+            if (leased := self._find_lease(token)) is not None:
+                leased.until = self._heard_at + self._lease_s
 
     def _find_lease(self, token: object) -> _Leased | None:
         if not isinstance(token, Token):
