@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -179,6 +180,23 @@ def test_what_a_consumer_has_stays_its_own_when_others_get_its_partitions(
     while second.depth(stream) and time.monotonic() < until:
         time.sleep(0.01)
     assert second.depth(stream) == 0
+
+
+def test_an_engine_that_is_closed_leaves_no_thread_behind(site: Site, stream: str) -> None:
+    before = threads()
+    engine = connect(site.url, consumer="one", lease_s=1.0)
+    engine.publish(stream, [Parcel("r", b"a")])
+    engine.broadcasts(f"{site.prefix}.control")
+    receive(engine, stream, 1)
+
+    engine.close()
+
+    # Those of other tests may end or begin meanwhile.
+    wait_until(lambda: threads() <= before)
+
+
+def threads() -> set[str]:
+    return {path.name for path in Path("/proc/self/task").iterdir()}
 
 
 @pytest.mark.parametrize(("lease_s", "beat_ms"), [(15.0, 1500), (600.0, 3000)])

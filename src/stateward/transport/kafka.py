@@ -267,7 +267,12 @@ class KafkaEngine:
         """Leave the groups and close the connections."""
         for each in (*self._members.values(), *self._readers.values()):
             each.close()
-        self._producer.flush(1)
+        self._members.clear()
+        self._readers.clear()
+        if self._producer is not None:
+            self._producer.flush(1)
+        # Only the library's destructors end the threads of these two, which try to connect for as long as they live.
+        self._producer = self._admin = None
 
     def _ensure(self, streams: Sequence[str]) -> None:
         """Make the topics that are missing. One that exists with other values is used as it is."""
