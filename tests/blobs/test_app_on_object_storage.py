@@ -241,7 +241,7 @@ def test_the_doctor_says_what_is_wrong_with_the_bucket(s3: S3Server, app: App) -
     left = app.settings.data_path / "artifacts" / "ab" / "cd"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"from before")
-    assert "still has documents" in found(app).sentence
+    assert "still holds documents" in found(app).sentence
     s3.objects.clear()
     assert "no such bucket" in found(app).sentence
     assert not found(app).is_well

@@ -46,15 +46,15 @@ def test_what_is_left_in_unused_parts_of_the_database_is_named_until_it_is_writt
     (tmp_path / "demo" / "stateward.db.before-schema-9").touch()
 
     early = demo.json("erase", first, *erase, "--no-compact")
-    named = "unused parts of the database" in demo("doctor").stdout
+    named = "free pages may still hold erased data" in demo("doctor").stdout
     again = demo("erase", "--subject", "customer=nobody", *erase)  # what a killed one left is done
     assert (named, again.exit_code) == (True, Exit.OK)
-    assert "unused parts" not in demo("doctor").stdout
+    assert "free pages" not in demo("doctor").stdout
     assert any("before-schema" in each for each in early["copies"])
 
     demo("erase", second, *erase, "--no-compact")
     assert demo("erase", "--compact").exit_code == Exit.OK
-    assert "unused parts" not in demo("doctor").stdout
+    assert "free pages" not in demo("doctor").stdout
     assert demo("erase", third, "--yes").exit_code == Exit.USAGE
     assert demo("erase", third, "--compact").exit_code == Exit.USAGE
 

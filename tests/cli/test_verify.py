@@ -70,7 +70,7 @@ def test_documents_without_records_are_told_of(demo: Shell, tmp_path: Path) -> N
     assert "there are documents that no record has" in found.stderr
     advice = demo("--data", str(tmp_path / "other"), "doctor")
     assert advice.exit_code == Exit.FOUND_PROBLEMS
-    assert "NOT WELL  history: it is empty, and documents are stored" in advice.stdout
+    assert "FAILED  history: the history is empty although documents are stored" in advice.stdout
 
 
 def test_a_folder_that_is_not_there_is_not_called_sound(tmp_path: Path) -> None:
@@ -165,8 +165,8 @@ def test_a_store_on_a_full_disk_is_verified_by_reading_alone(
     assert demo("list").exit_code == Exit.DISK_FULL
     advice = demo("doctor")
     assert advice.exit_code == Exit.FOUND_PROBLEMS
-    assert "NOT WELL  database: the disk is full; the store is only read" in advice.stdout
-    assert "well      dead letters: everything could be read" in advice.stdout
+    assert "FAILED  database: the disk is full; the store is only read" in advice.stdout
+    assert "ok      dead letters: none" in advice.stdout
     assert advice.stdout.count("database:") == 1
 
 
@@ -234,15 +234,15 @@ def test_a_doctor_is_content_with_an_idle_personal_installation(demo: Shell) -> 
     done = demo("doctor")
 
     assert done.exit_code == 0, done.stdout
-    assert "well      workers: 0 alive, and no record needs one" in done.stdout
-    assert "well      dead letters: everything could be read" in done.stdout
+    assert "ok      workers: 0 alive, and no record needs one" in done.stdout
+    assert "ok      dead letters: none" in done.stdout
 
 
 def test_a_doctor_says_that_enterprise_wants_postgresql(demo: Shell) -> None:
     done = demo("doctor", "--profile", "enterprise")
 
     assert done.exit_code == Exit.FOUND_PROBLEMS
-    assert "NOT WELL  database" in done.stdout
+    assert "FAILED  database" in done.stdout
     assert "meant for PostgreSQL" in done.stdout
 
 
@@ -254,8 +254,8 @@ def test_a_doctor_finds_that_no_worker_runs(demo: Shell, tmp_path: Path) -> None
     done, answer = demo("doctor"), demo("doctor", "--json")
 
     assert (done.exit_code, answer.exit_code) == (Exit.FOUND_PROBLEMS, Exit.FOUND_PROBLEMS)
-    assert "NOT WELL  workers: 0 alive" in done.stdout
-    assert "what to do: nothing is processed until one runs" in done.stdout
+    assert "FAILED  workers: 0 alive" in done.stdout
+    assert "what to do: nothing is processed until a worker runs" in done.stdout
     checks = {each["name"]: each["is_well"] for each in json.loads(answer.stdout)["checks"]}
     assert checks["database"]
     assert checks["disk"]

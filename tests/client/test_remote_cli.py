@@ -241,7 +241,7 @@ def test_what_could_not_be_read_is_listed_page_by_page_for_operators(worked: Api
         found = list(client.dead_letters(limit=2))
 
     assert [each.body for each in found] == ['{"id": 2}', '{"id": 1}', '{"id": 0}']
-    assert "see them, and what sent them: stateward dead-letters" in far(worked, "doctor").stdout
+    assert "inspect them and their senders: stateward dead-letters" in far(worked, "doctor").stdout
 
 
 def test_the_change_feed_is_looked_at_and_replayed_over_http(

@@ -361,7 +361,7 @@ def test_a_coordinator_mirrors_and_a_damaged_mirror_does_not_stop_it(tmp_path: P
 
     assert settings.ledger.mirror == str(tmp_path / "mirrored")
     assert well.is_well
-    assert "0 are not yet" in well.sentence
+    assert "0 to go" in well.sentence
     assert not ill.is_well
     assert "stateward verify" in ill.advice
     assert statuses == {"normalized"}

@@ -121,7 +121,7 @@ def test_what_is_dead_can_be_replayed_under_the_same_id(app: App) -> None:
         deliver(app)
         assert only(app).state == "dead"
         ill = {check.name: check for check in checks(app)}["notifications"]
-        assert (ill.is_well, ill.sentence) == (False, "1 could not be delivered")
+        assert (ill.is_well, ill.sentence) == (False, "1 undelivered")
         assert "stateward webhook replay --dead" in ill.advice
 
         assert app.notifications.replay(state="dead") == 1

@@ -63,14 +63,14 @@ def test_secrets_of_a_former_version_are_sealed_without_a_trace(
     app = make_app()
     webhook_id = add(app)
     app.database.run("UPDATE webhooks SET secret = :plain", plain=PLAIN)
-    assert secrets_line(app) == (False, "stored as they are, of webhooks and workers: 1 secret")
+    assert secrets_line(app) == (False, "1 secret of webhooks and workers stored in plain text")
     assert PLAIN.encode() in database_bytes(tmp_path)
 
     assert (seal_stored(app), seal_stored(app)) == (1, 0)
 
     assert PLAIN.encode() not in database_bytes(tmp_path)
     app.notifications.check_secret(app.notifications.webhook(webhook_id))
-    assert secrets_line(app) == (True, "encrypted, of webhooks and workers: 1 secret")
+    assert secrets_line(app) == (True, "1 secret of webhooks and workers encrypted")
 
 
 def test_messages_are_signed_with_the_same_secret_after_a_rotation_of_the_key(

@@ -408,7 +408,7 @@ def test_doctor_says_what_is_behind_the_transport(scene: Scene, impostor: Impost
     (check,) = [each for each in checks(scene.app) if each.name == "transport"]
 
     assert not check.is_well
-    assert "workers behind it: 1, " in check.sentence
+    assert "workers: 1, " in check.sentence
     assert "dead letters: 1: Expected `str`" in check.sentence
 
 

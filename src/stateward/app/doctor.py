@@ -1,4 +1,4 @@
-"""What could be wrong with an installation, looked at one by one: a sentence for each, and what to do."""
+"""The checks of `stateward doctor`: what may be wrong with an installation, and what to do about it."""
 
 import os
 from collections.abc import Iterator
@@ -52,7 +52,9 @@ def checks(app: App) -> Iterator[Check]:
     is_fit = app.settings.profile != "enterprise" or "SQLite" not in str(facts.get("engine"))
     advice = "" if is_fit else "the enterprise profile is meant for PostgreSQL: set store.url"
     if not is_durable:
-        advice = "acknowledged work may be lost at a power cut: make it durable"
+        advice = (
+            "acknowledged work may be lost in a power cut: turn fsync and synchronous commits on"
+        )
     yield Check(
         name="database",
         is_well=is_durable and is_fit,
@@ -64,8 +66,8 @@ def checks(app: App) -> Iterator[Check]:
         yield Check(
             name="history",
             is_well=False,
-            sentence="it is empty, and documents are stored that no record has: the database may be lost",
-            advice="stop the service; if there were records, bring them back: stateward restore --help",
+            sentence="the history is empty although documents are stored: the database may be lost",
+            advice="stop the service; if there were records, restore a backup: stateward restore --help",
         )
     if not app.settings.artifacts.is_folder:
         yield _artifacts_check(app)
@@ -77,15 +79,14 @@ def checks(app: App) -> Iterator[Check]:
             name="erasure",
             is_well=False,
             sentence=f"{plural(left, 'file')} of erased records could not be deleted",
-            advice="see that the folder or bucket of documents allows it: the log of the coordinator says which and "
-            "why, and it tries again every six hours",
+            advice="allow deletion in the folder or bucket of documents; the coordinator's log names the files and the "
+            "reasons, and it tries again every six hours",
         )
     if not app.database.is_compact:
         yield Check(
             name="erasure",
             is_well=True,
-            sentence="unused parts of the database may hold what was erased, until it is written anew: stateward "
-            "erase --compact",
+            sentence="free pages may still hold erased data; to overwrite them: stateward erase --compact",
         )
     yield _anchor_check(app)
     yield _clock_check(app)
@@ -98,10 +99,8 @@ def checks(app: App) -> Iterator[Check]:
     yield Check(
         name="overdue",
         is_well=not overdue,
-        sentence=f"past their time: {plural(overdue, 'record')}",
-        advice="see that a coordinator runs: stateward up, or stateward coordinator"
-        if overdue
-        else "",
+        sentence=f"{plural(overdue, 'record')} overdue",
+        advice="start a coordinator: stateward up, or stateward coordinator" if overdue else "",
     )
     yield _source_check(app, late)
     pauses = app.store.pauses.all()
@@ -130,7 +129,7 @@ def checks(app: App) -> Iterator[Check]:
             sentence=layer.sentence,
             advice=""
             if layer.is_available
-            else "runners are held by the other layers only; a newer kernel has it",
+            else "runners are confined by the other layers only; a newer kernel provides this one",
         )
     yield from _program_checks(app)
 
@@ -146,20 +145,20 @@ def _is_without_its_history(app: App) -> bool:
 
 
 def _source_check(app: App, overdue_us: Micros) -> Check:
-    """Sources of documents that fail as a whole, or whose documents stand still."""
+    """Sources whose documents all fail, or are all overdue."""
     found = failing_sources(app.database, now=app.clock(), overdue_us=overdue_us)
     failing = next((each for each in found if each.failed), None)
     advice = ""
     if failing is not None:
         query = f"machine:{failing.machine} source:{failing.source_type} error:{failing.error_code}"
-        advice = f"stateward list '{query}', and see the source"
+        advice = f"stateward list '{query}', and check the source"
     elif found:
-        advice = "see that a coordinator and workers run: stateward up"
+        advice = "start a coordinator and workers: stateward up"
     return Check(
         name="sources",
         is_well=not found,
         sentence="; ".join(f"{each.name}: {each.sentence}" for each in found)
-        or "none fails, and none stands still",
+        or "no source fails or is stuck",
         advice=advice,
     )
 
@@ -178,24 +177,24 @@ def _program_checks(app: App) -> Iterator[Check]:
             is_well=path is not None,
             sentence=f"{stages[program]} executes {path}"
             if path
-            else f"{stages[program]} executes it, and it is not on this machine",
+            else f"{stages[program]} executes it, and it is not installed",
             advice="" if path else f"install {program}, or name its path in the stage",
         )
 
 
 def _backup_check(app: App) -> Check:
-    """A person may do without; an office that loses its only copy was not warned by anybody else."""
+    """Optional for one person; a team that would lose its only copy is warned."""
     last = last_backup(app.settings.data_path)
     limit = app.settings.backup.warn_after_hours * 3600 * SECOND
     is_recent = last is not None and app.clock() - last.at <= limit
     is_well = is_recent or app.settings.profile == "personal"
-    said = "none is known" if last is None else f"{last.name} in {last.folder}"
+    said = "no backup yet" if last is None else f"last: {last.name} in {last.folder}"
     advice = "stateward backup DIR, or name backup.folder in the settings"
     return Check(name="backup", is_well=is_well, sentence=said, advice="" if is_well else advice)
 
 
 def _anchor_check(app: App) -> Check:
-    """Where it matters, someone else must have a signed checkpoint: only that shows that all was rewritten."""
+    """Only a signed checkpoint kept elsewhere shows that a whole history was rewritten."""
     own, places = app.settings.anchors, anchor_destinations(app.settings)
     found, since = last_anchors(app), app.clock() - 2 * own.every_hours * 3600 * SECOND
     last = max((found[each] for each in places if each in found), default=None)
@@ -203,13 +202,13 @@ def _anchor_check(app: App) -> Check:
     is_signed = signing_key_of(app.settings) is not None
     is_personal = app.settings.profile == "personal"
     is_well = not late and (is_personal or (last is not None and is_signed))
-    said = "no checkpoint was handed over" if last is None else f"last at {to_iso(last)}"
+    said = "no checkpoint was sent elsewhere yet" if last is None else f"last at {to_iso(last)}"
     if last is not None and late:
         said += f", and none to {', '.join(late)}"
     advice = (
         "name anchors.destinations in the settings, or backup.folder, or notifications.admin_email and smtp_url"
         if not places
-        else "a running coordinator hands them over: look at its log"
+        else "a running coordinator sends them: check its log"
     )
     sentence = said if is_signed or last is None else f"{said}, not signed"
     return Check(
@@ -227,12 +226,12 @@ def _retention_check(app: App) -> Check:
         sentence="the rules were never applied" if last is None else f"last at {to_iso(last)}",
         advice=""
         if is_well
-        else "a running coordinator applies them: look at its log, or say stateward retention --yes",
+        else "a running coordinator applies them: check its log, or run stateward retention --yes",
     )
 
 
 def _artifacts_check(app: App) -> Check:
-    """Whether object storage takes and gives a small object, and whether documents were left in the former folder."""
+    """Whether a small object can be written and read back, and whether documents were left in the former folder."""
     from stateward.blobs.objects import ObjectStorage
 
     own = app.artifacts
@@ -244,15 +243,15 @@ def _artifacts_check(app: App) -> Check:
             name="artifacts",
             is_well=False,
             sentence=str(error),
-            advice="documents are refused and no work is started until it answers: see its address, bucket and rights",
+            advice="documents are refused and no work starts until it answers: check address, bucket and permissions",
         )
     is_left = any(left.glob("??/*"))
     return Check(
         name="artifacts",
         is_well=not is_left,
-        sentence=f"{own.location} took and gave an object in {took * 1000:.0f} ms"
-        + (f"; {left} still has documents" if is_left else ""),
-        advice="copy them into the bucket under the same names, see that stateward verify --documents is content, and "
+        sentence=f"wrote and read a test object at {own.location} in {took * 1000:.0f} ms"
+        + (f"; {left} still holds documents" if is_left else ""),
+        advice="copy them into the bucket under the same names, check with stateward verify --documents, and "
         "move the folder away"
         if is_left
         else "",
@@ -273,12 +272,12 @@ def _worker_check(app: App) -> Check:
         + ("" if alive or not is_idle else ", and no record needs one"),
         advice=""
         if is_well
-        else "nothing is processed until one runs: stateward up, or stateward worker",
+        else "nothing is processed until a worker runs: stateward up, or stateward worker",
     )
 
 
 def _transport_check(app: App) -> Check:
-    """The broker answers, workers were heard from, and nothing came that could not be used."""
+    """Whether the broker answers, workers are connected, and no message was unreadable."""
     from stateward.app.remote import open_engine
     from stateward.transport.channel import Channel
     from stateward.transport.engine import masked_url
@@ -306,16 +305,16 @@ def _transport_check(app: App) -> Check:
     return Check(
         name="transport",
         is_well=not is_news,
-        sentence=f"{place}: workers behind it: {workers}, results that wait: {waiting}, dead letters: {len(dead)}"
+        sentence=f"{place}: workers: {workers}, results waiting: {waiting}, dead letters: {len(dead)}"
         + (f": {newest}" if newest else ""),
-        advice="see the logs of coordinators and workers, and the versions and settings of those workers"
+        advice="check the logs of coordinators and workers, and the versions and settings of those workers"
         if is_news
         else "",
     )
 
 
 def _dead_letter_check(app: App) -> Check:
-    """Events and messages that no process could read: they changed nothing, and a person should know."""
+    """Events and messages that no process could read: they changed nothing, but a person should look."""
     found = app.store.dead_letters.page(limit=DEAD_MAX)
     newest = "; ".join(f"{each.kind}: {each.reason}" for _, each in found[:LETTERS_SHOWN])
     count = f"{len(found)} or more" if len(found) == DEAD_MAX else str(len(found))
@@ -323,20 +322,20 @@ def _dead_letter_check(app: App) -> Check:
     return Check(
         name="dead letters",
         is_well=not is_news,
-        sentence=f"{count} could not be read ({newest})" if found else "everything could be read",
-        advice="see them, and what sent them: stateward dead-letters" if is_news else "",
+        sentence=f"{count} could not be read ({newest})" if found else "none",
+        advice="inspect them and their senders: stateward dead-letters" if is_news else "",
     )
 
 
 def _secrets_check(app: App) -> Check:
-    """Whether who has the database, or a backup of it, has the secrets in it."""
+    """Whether a copy of the database, or a backup of it, gives away the secrets in it."""
     found, path = secret_state(app), app.secrets.path
     keys = app.secrets.ids()
-    said = f"encrypted, of webhooks and workers: {plural(found.sealed, 'secret')}"
+    said = f"{plural(found.sealed, 'secret')} of webhooks and workers encrypted"
     advice = ""
     if found.plain:
-        said = f"stored as they are, of webhooks and workers: {plural(found.plain, 'secret')}"
-        advice = "start the service, which encrypts them, or: stateward secrets rotate"
+        said = f"{plural(found.plain, 'secret')} of webhooks and workers stored in plain text"
+        advice = "start the service, which encrypts them, or run stateward secrets rotate"
     elif found.unreadable:
         said = f"the keys in {path} do not open {plural(found.unreadable, 'secret')}"
         advice = "put the right key file there, or name it in store.secret_key_file"
@@ -345,13 +344,13 @@ def _secrets_check(app: App) -> Check:
         advice = f"chmod 600 {path}"
     elif app.settings.profile == "enterprise" and app.settings.store.secret_key_file is None:
         said = (
-            f"{said}; the key is none of its own: it would be made in the data folder"
+            f"{said}; without store.secret_key_file the key would be made in the data folder"
             if not keys
-            else (f"{said}, with a key that lies beside them in the data folder")
+            else f"{said}, with a key file beside them in the data folder"
         )
         advice = "name a file elsewhere in store.secret_key_file"
     elif not keys:
-        said = "there is no secret to encrypt, and no key yet"
+        said = "no secrets stored"
     return Check(name="secrets", is_well=not advice, sentence=said, advice=advice)
 
 
@@ -368,8 +367,8 @@ def _audit_check(app: App) -> Check:
         name="audit log",
         is_well=not faults,
         sentence="; ".join(faults)
-        or f"{plural(head.count, 'entry')}, sound; its head is {head.hash[:16]}",
-        advice="the database was changed by hand: compare it with an export or a backup"
+        or f"{plural(head.count, 'entry')}, hash chain intact, head {head.hash[:16]}",
+        advice="the database was changed outside Stateward: compare it with an export or a backup"
         if faults
         else "",
     )
@@ -382,10 +381,10 @@ def _search_check(app: App) -> Check:
     return Check(
         name="search",
         is_well=is_alike,
-        sentence=f"{plural(index.count(), 'passage')} indexed, {plural(behind, 'transition')} not yet"
+        sentence=f"{plural(index.count(), 'passage')} indexed, {plural(behind, 'transition')} to go"
         if is_alike
-        else "pipelines declare other text searchable than the index holds",
-        advice="" if is_alike else "make it anew: stateward search --rebuild",
+        else "the index does not match the text that pipelines declare searchable",
+        advice="" if is_alike else "rebuild it: stateward search --rebuild",
     )
 
 
@@ -394,8 +393,10 @@ def _notices_check(app: App) -> Check:
     return Check(
         name="notifications",
         is_well=not dead,
-        sentence=f"{dead if dead < DEAD_MAX else f'{dead} or more'} could not be delivered",
-        advice="see stateward webhook dead, then: stateward webhook replay --dead" if dead else "",
+        sentence=f"{dead if dead < DEAD_MAX else f'{dead} or more'} undelivered",
+        advice="inspect with stateward webhook dead, then run stateward webhook replay --dead"
+        if dead
+        else "",
     )
 
 
@@ -407,11 +408,11 @@ def _feed_check(app: App) -> Check:
     return Check(
         name="feed",
         is_well=is_well,
-        sentence=f"not sent yet: {plural(status.behind, 'transition')}"
-        + (f", the first for {late_s:.0f} s" if status.behind else ""),
+        sentence=f"{plural(status.behind, 'transition')} not sent yet"
+        + (f", the oldest for {late_s:.0f} s" if status.behind else ""),
         advice=""
         if is_well
-        else "see that stateward up or stateward notifier runs, and what it logs about the change feed",
+        else "start stateward up or stateward notifier, and check what it logs about the change feed",
     )
 
 
@@ -423,14 +424,14 @@ def _mirror_check(app: App, folder: Path) -> Check:
             name="ledger",
             is_well=False,
             sentence=f"the mirror cannot be used: {error}",
-            advice=f"work goes on without it; look with: stateward verify {folder}",
+            advice=f"work goes on without it; check it with stateward verify {folder}",
         )
     is_late = state.since is not None and app.clock() - state.since > MIRROR_LATE_S * SECOND
     return Check(
         name="ledger",
         is_well=not is_late,
-        sentence=f"{state.seq} transitions are mirrored to {folder}, {state.behind} are not yet",
-        advice="see that a coordinator runs, and what it logs about the ledger" if is_late else "",
+        sentence=f"{state.seq} transitions mirrored to {folder}, {state.behind} to go",
+        advice="start a coordinator, and check what it logs about the ledger" if is_late else "",
     )
 
 
@@ -443,7 +444,7 @@ def _disk_check(folder: Path) -> Check:
         name="disk",
         is_well=is_well,
         sentence=f"{free // 2**20} MiB free at {folder}",
-        advice="" if is_well else "free some space: new documents will soon be refused",
+        advice="" if is_well else "free some space: new documents will be refused soon",
     )
 
 

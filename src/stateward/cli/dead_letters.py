@@ -30,7 +30,7 @@ def dead_letters(context: CliContext, *, limit: int) -> None:
         context.emit_rows(to_builtins(each) for each in found)
         return
     if not found:
-        context.say("everything could be read")
+        context.say("no dead letters")
         return
     rows = [(moment(each.at), each.kind, each.reason, cut(each.body)) for each in found]
     write_table(("when", "kind", "reason", "content"), rows)

@@ -478,11 +478,11 @@ def export_history(context: CliContext, folder: Path) -> None:
 )
 @pass_context
 def doctor(context: CliContext) -> Exit:
-    """Look for what is wrong with this installation.
+    """Check this installation, and say how to fix what is wrong.
 
-    Says what to do about it. Looks at the database and whether it is durable, the free disk space, the
-    clock, workers, overdue records, pauses, and the walls around runners. A store that cannot be written to, on a full
-    disk for instance, is only read, and that is the first finding.
+    Checks the database and its durability, free disk space, backups, the clock, workers, overdue records, pauses,
+    undelivered notifications, and the sandbox of runners. A store that cannot be written to, for instance on a full
+    disk, is opened read-only, and that is the first finding.
     """
     found = _diagnose(context)
     if context.json:
@@ -492,10 +492,11 @@ def doctor(context: CliContext) -> Exit:
             # Where there is no data folder yet, an empty one elsewhere was looked at.
             used, meant = context.stand_in
             sentence = check.sentence.replace(used, meant) if used else check.sentence
-            write(f"{'well' if check.is_well else 'NOT WELL':<8}  {check.name}: {sentence}")
+            write(f"{'ok' if check.is_well else 'FAILED':<6}  {check.name}: {sentence}")
             if check.advice:
-                write(f"{'':<8}  what to do: {check.advice}")
-        context.say("all is well" if found.is_well else "something is not well")
+                write(f"{'':<6}  what to do: {check.advice}")
+        failed = sum(not check.is_well for check in found.checks)
+        context.say("all checks passed" if found.is_well else f"{plural(failed, 'check')} failed")
     return Exit.OK if found.is_well else Exit.FOUND_PROBLEMS
 
 
