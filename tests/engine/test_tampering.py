@@ -8,7 +8,7 @@ import pytest
 from stateward.core.chain import GENESIS
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
-from stateward.proofs.history_checkpoint import read_checkpoint
+from stateward.proofs.history_checkpoint import make_checkpoint, read_checkpoint
 from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.pauses import Pause
@@ -90,6 +90,28 @@ def test_an_older_copy_that_went_another_way_is_found(rig: Rig) -> None:
 
     assert rig.verify().is_sound
     assert {each.check for each in rig.verify(kept).findings} == {"checkpoint"}
+
+
+def test_a_checkpoint_with_the_trees_of_another_history_is_refused(rig: Rig) -> None:
+    """A proof of consistency compares trees alone: such a checkpoint has grown from the one that was kept."""
+    kept = read_checkpoint(rig.verify().checkpoint)
+    forger = Forger(rig)
+    edits.rename(forger)
+    forger.seal_all()
+    forger.write()
+    forged = read_checkpoint(rig.verify().checkpoint)
+    mixed = read_checkpoint(
+        make_checkpoint(
+            forged.lanes,
+            audit=forged.audit,
+            trees={**forged.trees, **{each.lane: kept.trees[each.lane] for each in kept.lanes}},
+        )
+    )
+
+    assert rig.verify(forged).is_sound
+    found = rig.verify(mixed).findings
+    assert {each.check for each in found} == {"checkpoint"}
+    assert {each.where for each in found} <= {f"tree {each.lane}" for each in kept.lanes}
 
 
 def test_rows_of_a_former_version_are_sealed_once(rig: Rig) -> None:

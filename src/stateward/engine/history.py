@@ -131,7 +131,7 @@ def verify(
         marks=None if audit is None or acts is None else log_marks(audit, until=acts.count),
         is_gapless=store.database.is_gapless,
     )
-    trees = TreeCheck(stored_tree, lanes, acts)
+    trees = TreeCheck(stored_tree, lanes, acts, kept=kept)
     for chunk in _entries(store, until=until):
         findings += check.feed(chunk)
         trees.feed(chunk)

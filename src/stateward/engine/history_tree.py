@@ -38,6 +38,12 @@ TREE_DAMAGED = (
 )
 
 
+OTHER_TREE = (
+    "the checkpoint has another root for it: it was not made of this history, and what it was proved to have grown from "
+    "says nothing about this one"
+)
+
+
 class GrowingTree:
     """The tree of one log up to `count` leaves: what is complete becomes rows, and the rest is in memory."""
 
@@ -211,28 +217,53 @@ class TreeCheck:
     """Compares the stored hashes of the trees with those that the log gives, which is fed whole and in order.
 
     `stored` were read before `lanes` and `acts`, so none of them can be of what was added since.
+
+    `kept` is a checkpoint that was kept elsewhere. Its trees are what a proof of consistency is about, and its heads
+    what the log is compared with: whoever made it could have taken the trees of one history and the heads of another,
+    and both would pass. So its trees must be those of the log as well.
     """
 
     def __init__(
-        self, stored: Sequence[TreeRow], lanes: Sequence[Lane], acts: AuditHead | None
+        self,
+        stored: Sequence[TreeRow],
+        lanes: Sequence[Lane],
+        acts: AuditHead | None,
+        *,
+        kept: HistoryCheckpoint | None = None,
     ) -> None:
         self._stored, self._router = stored, LaneRouter(lanes)
+        self._kept = {} if kept is None else {**kept.sizes}
+        self._kept_roots = {} if kept is None else kept.trees
+        self._others: list[int] = []
         sizes = {each.lane: each.count for each in lanes}
         if acts is not None:
             sizes[AUDIT] = acts.count
         self._trees = {log: GrowingTree(log, count) for log, count in sizes.items()}
+        for log, tree in self._trees.items():
+            self._compare_kept(log, tree)
 
     def feed(self, transitions: Sequence[LogEntry | Transition]) -> None:
         """The next transitions, in the order of `seq`."""
         for each in transitions:
-            tree = self._trees.get(self._router.lane(each.record_id, each.seq))
+            log = self._router.lane(each.record_id, each.seq)
+            tree = self._trees.get(log)
             if tree is not None:
                 tree.add(each.seq, each.hash)
+                if self._kept:
+                    self._compare_kept(log, tree)
 
     def feed_acts(self, entries: Iterable[tuple[int, str]]) -> None:
         """The whole audit log."""
+        tree = self._trees[AUDIT]
         for seq, own in entries:
-            self._trees[AUDIT].add(seq, own)
+            tree.add(seq, own)
+            self._compare_kept(AUDIT, tree)
+
+    def _compare_kept(self, log: int, tree: GrowingTree) -> None:
+        if self._kept.get(log) == tree.end:
+            del self._kept[log]
+            if tree.root() != self._kept_roots[log]:
+                self._others.append(log)
 
     def roots(self) -> dict[int, str]:
         """The roots of what was fed."""
@@ -240,6 +271,8 @@ class TreeCheck:
 
     def findings(self) -> Iterator[Finding]:
         """Stored hashes that are wrong, at most one for each log. Those that are not stored yet are no fault."""
+        for log in self._others:
+            yield Finding(check="checkpoint", where=f"tree {log_name(log)}", sentence=OTHER_TREE)
         computed = {row[:3]: row for tree in self._trees.values() for row in tree.rows}
         next_places: dict[tuple[int, int], int] = {}
         wrong: set[int] = set()
