@@ -11,6 +11,7 @@ from lab.postgres import Server
 from stateward.core.errors import StoreMismatch
 from stateward.storage import postgres_server as server_checks
 from stateward.storage.migrations import Migration, migrations
+from stateward.storage.pgvector import FORGET, TRIGGERS
 from stateward.storage.postgres import RUNNER_ROLE, PostgresDatabase, migrate
 from stateward.storage.schema_check import TABLES, own_tables
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
@@ -145,8 +146,8 @@ def test_it_tells_how_durable_it_is(database: PostgresDatabase) -> None:
     [
         ("CREATE RULE planted AS ON INSERT TO transitions DO ALSO UPDATE records SET rank = 0", "rule planted"),
         ("ALTER TABLE records ENABLE ROW LEVEL SECURITY", "row security on records"),
-        ("ALTER TABLE transitions DISABLE TRIGGER transitions_announced", "trigger transitions_announced on"),
-        ("DROP TRIGGER lanes_epoch ON lanes", "trigger lanes_epoch on lanes is gone"),
+        ("ALTER TABLE transitions DISABLE TRIGGER transitions_announced", "trigger transitions_announced of"),
+        ("DROP TRIGGER lanes_epoch ON lanes", "trigger lanes_epoch of lanes is gone"),
         (
             "CREATE OR REPLACE FUNCTION announce_numbers() RETURNS trigger LANGUAGE plpgsql AS"
             " $$ BEGIN RETURN NULL; END $$",
@@ -184,6 +185,46 @@ def test_it_tells_how_durable_it_is(database: PostgresDatabase) -> None:
             " WHERE seq < (SELECT complete_to())), 0) AS seq",
             "view log_end",
         ),
+        (
+            "CREATE OR REPLACE VIEW log_end AS SELECT coalesce((SELECT max(seq) FROM transitions"
+            " WHERE (SELECT complete_to()) <= seq), 0) AS seq",
+            "view log_end",
+        ),
+        ("ALTER VIEW log_end RENAME COLUMN seq TO at", "view log_end"),
+        (
+            "DROP TRIGGER records_deleted_names ON records;"
+            " CREATE TRIGGER records_deleted_names AFTER DELETE ON records FOR EACH ROW WHEN (false)"
+            " EXECUTE FUNCTION delete_search_names()",
+            "trigger records_deleted_names of records is not as Stateward made it",
+        ),
+        (
+            "DROP TRIGGER lanes_epoch ON lanes; CREATE TRIGGER lanes_epoch BEFORE INSERT ON lanes FOR EACH STATEMENT"
+            " EXECUTE FUNCTION change_epoch()",
+            "trigger lanes_epoch of lanes is not as Stateward made it",
+        ),
+        (
+            "CREATE TRIGGER ours AFTER DELETE ON records FOR EACH ROW EXECUTE FUNCTION delete_search_names()",
+            "trigger ours of records is not one of",
+        ),
+        ("ALTER FUNCTION complete_to() IMMUTABLE", "function complete_to() is not as Stateward made it"),
+        ("ALTER FUNCTION complete_to() STRICT", "function complete_to() is not as Stateward made it"),
+        (
+            "CREATE FUNCTION hold_epoch(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1'",
+            "function hold_epoch(bigint) is not one of",
+        ),
+        ("ALTER SEQUENCE transitions_numbers INCREMENT BY -1 MINVALUE -9", "sequence transitions_numbers is not as"),
+        ("ALTER SEQUENCE transitions_numbers CACHE 50", "sequence transitions_numbers is not as"),
+        (
+            'CREATE SCHEMA other; CREATE COLLATION other."C" FROM "POSIX";'
+            ' ALTER TABLE holds ALTER reason TYPE text COLLATE other."C"',
+            "column reason of holds is not as",
+        ),
+        (
+            "CREATE OPERATOR === (leftarg = text, rightarg = text, function = pg_catalog.starts_with)",
+            "operator ===(text,text)",
+        ),
+        ('CREATE COLLATION "und" FROM "C"', "collation und"),
+        ("CREATE DOMAIN text AS pg_catalog.text", "type text"),
     ],
 )  # fmt: skip
 def test_a_schema_that_is_not_ours_is_named(
@@ -202,6 +243,17 @@ def test_a_schema_that_is_not_ours_is_named(
     )  # a view in the place of a table is one thing, and that the table is gone another
 
 
+def test_a_login_whose_writes_no_trigger_sees_is_named(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE {name} SET session_replication_role = replica")
+
+    with closing(PostgresDatabase(postgres_dsn)) as database:
+        (sentence,) = database.damage()
+
+    assert "session_replication_role = replica" in sentence
+
+
 def test_the_tables_that_a_verification_expects_are_those_that_the_migrations_make(
     database: PostgresDatabase, tmp_path: Path
 ) -> None:
@@ -217,6 +269,24 @@ def test_an_index_and_a_table_of_an_operator_are_no_damage(
 ) -> None:
     with psycopg.connect(postgres_dsn) as connection:
         connection.execute("CREATE INDEX ours ON stateward.transitions (at)")
-        connection.execute("CREATE TABLE stateward.ours_too (id bigint)")
+        connection.execute(
+            "CREATE TABLE stateward.ours_too (id bigint GENERATED ALWAYS AS IDENTITY)"
+        )
 
     assert database.damage() == []
+
+
+def test_what_forgets_vectors_is_no_damage_and_other_triggers_beside_it_are(
+    database: PostgresDatabase,
+) -> None:
+    database.run(FORGET)
+    for each in TRIGGERS:
+        database.run(each)
+    assert database.damage() == []
+
+    database.run(
+        "CREATE TRIGGER ours AFTER DELETE ON search_vectors FOR EACH ROW EXECUTE FUNCTION delete_search_names()"
+    )
+
+    (sentence,) = database.damage()
+    assert "trigger ours of search_vectors is not one of" in sentence

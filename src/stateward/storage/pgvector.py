@@ -31,7 +31,7 @@ BEGIN
 END
 $$
 """
-_TRIGGERS = (
+TRIGGERS = (
     "CREATE OR REPLACE TRIGGER search_vectors_emptied AFTER UPDATE OF vector ON search_vectors"
     " FOR EACH ROW WHEN (NEW.vector = '') EXECUTE FUNCTION search_nearest_forget()",
     "CREATE OR REPLACE TRIGGER search_vectors_deleted AFTER DELETE ON search_vectors"
@@ -82,7 +82,7 @@ class PgVectors:
     def _bring_up_to_date(self) -> None:
         ((known,),) = self._database.rows("SELECT to_regclass('search_nearest') IS NOT NULL")
         if not known:
-            for statement in (_TABLE, FORGET, *_TRIGGERS):
+            for statement in (_TABLE, FORGET, *TRIGGERS):
                 self._database.run(statement)
         last = self._last()
         while found := self._vectors.after(self._machine, last, limit=ROWS_AT_ONCE):

@@ -10,6 +10,7 @@ What an operator added beside them, such as an index for reports, is no fault: i
 
 import re
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import apsw
@@ -23,30 +24,32 @@ _PLANTED = (
     "{} is not one of Stateward: it may change what is written or read; look at it, and drop it"
 )
 _SQLITE = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name"
-# Those of vectors are made with the extension; what they keep is derived from the rest.
-_TRIGGERS = """
-SELECT t.tgname::text, c.relname::text, p.proname::text, t.tgenabled::text FROM pg_trigger t
-JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_proc p ON p.oid = t.tgfoid
-WHERE n.nspname = 'stateward' AND NOT t.tgisinternal AND c.relname <> 'search_vectors' ORDER BY t.tgname
-"""
 _OF_NO_EXTENSION = "NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = {}.oid AND d.deptype = 'e')"
-_RULES = """
+# None of these is ours. An operator or a type that fits a comparison better than PostgreSQL's would take its place.
+_OTHERS = f"""
 SELECT 'rule ' || rulename || ' on ' || tablename FROM pg_rules WHERE schemaname = 'stateward'
 UNION ALL SELECT 'row security on ' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = 'stateward' AND c.relrowsecurity ORDER BY 1
+WHERE n.nspname = 'stateward' AND c.relrowsecurity
+UNION ALL SELECT 'operator ' || CAST(o.oid AS regoperator) FROM pg_operator o
+JOIN pg_namespace n ON n.oid = o.oprnamespace WHERE n.nspname = 'stateward' AND {_OF_NO_EXTENSION.format("o")}
+UNION ALL SELECT 'operator class ' || o.opcname FROM pg_opclass o JOIN pg_namespace n ON n.oid = o.opcnamespace
+WHERE n.nspname = 'stateward' AND {_OF_NO_EXTENSION.format("o")}
+UNION ALL SELECT 'collation ' || o.collname FROM pg_collation o JOIN pg_namespace n ON n.oid = o.collnamespace
+WHERE n.nspname = 'stateward' AND {_OF_NO_EXTENSION.format("o")}
+UNION ALL SELECT 'type ' || o.typname FROM pg_type o JOIN pg_namespace n ON n.oid = o.typnamespace
+WHERE n.nspname = 'stateward' AND o.typtype <> 'c' AND o.typelem = 0 AND {_OF_NO_EXTENSION.format("o")} ORDER BY 1
 """
 _VIEWS = f"""
-SELECT c.relname::text, pg_get_viewdef(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+SELECT c.relname::text, pg_get_viewdef(c.oid), (SELECT string_agg(a.attname, ' ') FROM pg_attribute a
+    WHERE a.attrelid = c.oid AND a.attnum > 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'stateward' AND c.relkind IN ('v', 'm', 'f') AND {_OF_NO_EXTENSION.format("c")} ORDER BY c.relname
-"""
-_FUNCTIONS = f"""
-SELECT p.proname::text, p.prosrc, p.prosecdef OR p.proconfig IS NOT NULL FROM pg_proc p
-JOIN pg_namespace n ON n.oid = p.pronamespace
-WHERE n.nspname = 'stateward' AND {_OF_NO_EXTENSION.format("p")} ORDER BY p.proname
 """
 # What each table is made of: (table, what of it, its definition). Where a default, a check, a foreign key or a table
 # that inherits from it is planted, rows are written, refused, deleted or shown without any trigger. Indexes of
-# constraints are theirs; a NOT NULL is a property of its column, and in newer versions a constraint as well.
+# constraints are theirs; a NOT NULL is a property of its column, and in newer versions a constraint as well. Triggers
+# of vectors are made with the extension; what they keep is derived from the rest. Functions and sequences are of no
+# table: a volatile function that is called immutable is asked once and believed for ever, and a sequence that turns
+# back or is drawn from in advance gives numbers that are not in the order of commits.
 _IN_SCHEMA = """JOIN pg_namespace n ON n.oid = t.relnamespace
 WHERE n.nspname = 'stateward' AND t.relkind IN ('r', 'p')"""
 TABLES = f"""
@@ -55,7 +58,8 @@ SELECT t.relname::text, '', CASE t.relpersistence WHEN 'p' THEN 'table' ELSE 'un
 FROM pg_class t {_IN_SCHEMA}
 UNION ALL
 SELECT t.relname::text, 'column ' || a.attname, concat_ws(' ', format_type(a.atttypid, a.atttypmod),
-    CASE WHEN a.attcollation NOT IN (0, 100) THEN 'COLLATE ' || c.collname END,
+    CASE WHEN a.attcollation NOT IN (0, 100) THEN 'COLLATE ' || CASE c.collnamespace
+        WHEN 'pg_catalog'::regnamespace THEN '' ELSE c.collnamespace::regnamespace || '.' END || c.collname END,
     CASE WHEN a.attnotnull THEN 'NOT NULL' END,
     CASE a.attidentity WHEN '' THEN NULL ELSE 'IDENTITY' END,
     CASE a.attgenerated WHEN '' THEN 'DEFAULT' ELSE 'GENERATED' END || ' ' || pg_get_expr(d.adbin, d.adrelid))
@@ -70,13 +74,33 @@ SELECT t.relname::text, 'index ' || c.relname,
     pg_get_indexdef(i.indexrelid) || CASE WHEN i.indisvalid THEN '' ELSE ' (not valid)' END
 FROM pg_class t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique JOIN pg_class c ON c.oid = i.indexrelid
 {_IN_SCHEMA} AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u'))
+UNION ALL
+SELECT t.relname::text, 'trigger ' || g.tgname,
+    pg_get_triggerdef(g.oid) || CASE g.tgenabled WHEN 'O' THEN '' ELSE ' (' || g.tgenabled::text || ')' END
+FROM pg_class t JOIN pg_trigger g ON g.tgrelid = t.oid AND NOT g.tgisinternal
+{_IN_SCHEMA}
+AND (t.relname, g.tgfoid) IS DISTINCT FROM ('search_vectors', to_regproc('stateward.search_nearest_forget'))
+UNION ALL
+SELECT '', 'function ' || p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')',
+    concat_ws(' ', pg_get_function_result(p.oid), l.lanname, p.provolatile, CASE WHEN p.proisstrict THEN 'strict' END,
+    CASE WHEN p.prosecdef THEN 'with the rights of its owner' END, array_to_string(p.proconfig, ' '),
+    encode(sha256(convert_to(p.prosrc, 'UTF8')), 'hex'))
+FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang
+WHERE n.nspname = 'stateward' AND {_OF_NO_EXTENSION.format("p")}
+UNION ALL
+SELECT '', 'sequence ' || c.relname, format('%s to %s by %s, %s at once', q.seqmin, q.seqmax, q.seqincrement,
+    q.seqcache) || CASE WHEN q.seqcycle THEN ', and again' ELSE '' END
+FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'stateward'
 ORDER BY 1, 2
 """
-_OWN_TRIGGER = re.compile(r"CREATE TRIGGER (\w+)\s[^;]*?\sON (\w+)\s[^;]*?EXECUTE FUNCTION (\w+)\(")
-_OWN_FUNCTION = re.compile(
-    r"CREATE (?:OR REPLACE )?FUNCTION (\w+)\([^$]*\$(\w*)\$(.*?)\$\2\$", re.DOTALL
-)
 _OWN_VIEW = re.compile(r"CREATE VIEW (\w+) AS\s+([^;]+);")
+_OWN_VIEWS_COLUMN = {"current_epoch": "epoch", "log_end": "seq"}
+_FORGET = ("", "function search_nearest_forget()")
+_NO_TRIGGERS = (
+    "this login has session_replication_role = {}, so that triggers do not act on what it writes: take that setting"
+    " away (ALTER ROLE … RESET session_replication_role)"
+)
 _OWN_TABLES = Path(__file__).parent / "migrations" / "postgres_tables.tsv"
 
 
@@ -119,37 +143,29 @@ def _words(sql: str) -> str:
 
 
 def changed_in_postgres(database: Database) -> list[str]:
-    """A sentence for each trigger, rule, policy, view or function that is not ours, and for each that is gone."""
+    """A sentence for each thing of the schema that is not ours, was changed or is gone."""
+    sentences = [_PLANTED.format(what) for (what,) in database.rows(_OTHERS)]
     text = "\n".join(each.sql for each in migrations("postgres"))
-    own = {name: (table, calls) for name, table, calls in _OWN_TRIGGER.findall(text)}
-    sentences = []
-    for name, table, calls, state in database.rows(_TRIGGERS):
-        where = f"trigger {name!s} on {table!s}"
-        if str(name) not in own:
-            sentences.append(_PLANTED.format(where))
-        elif own.pop(str(name)) != (table, calls) or state != "O":
-            sentences.append(f"{where} is not as Stateward made it: {_LOOK}")
-    sentences += [f"trigger {name} on {table} is gone: {_LOOK}" for name, (table, _) in own.items()]
-    sentences += [_PLANTED.format(what) for (what,) in database.rows(_RULES)]
     views = {name: _says(sql) for name, sql in _OWN_VIEW.findall(text)}
-    for name, sql in database.rows(_VIEWS):
-        if views.get(str(name)) != _says(str(sql)):
+    for name, sql, columns in database.rows(_VIEWS):
+        if views.get(str(name)) != _says(str(sql)) or columns != _OWN_VIEWS_COLUMN.get(str(name)):
             sentences.append(_PLANTED.format(f"view {name!s}"))
-    bodies = {name: body for name, _, body in _OWN_FUNCTION.findall(text + FORGET)}
-    for name, body, is_bent in database.rows(_FUNCTIONS):
-        if bodies.get(str(name)) != body or is_bent:
-            sentences.append(_PLANTED.format(f"function {name!s}"))
+    ((acts,),) = database.rows("SELECT current_setting('session_replication_role')")
+    if acts != "origin":
+        sentences.append(_NO_TRIGGERS.format(acts))
     return sentences + _changed_tables(database)
 
 
 def _changed_tables(database: Database) -> list[str]:
-    """A sentence for each column, constraint and unique index that is not as it was made, is gone, or was planted."""
+    """A sentence for each part of a table, function or sequence that is not as it was made, is gone or was planted."""
     own = {(table, what): definition for table, what, definition in own_tables()}
     tables = {table for table, _ in own}
     sentences = []
     for table, what, definition in database.rows(TABLES):
         key = (str(table), str(what))
-        if key not in own and key[0] in tables:
+        if key == _FORGET and definition == _forget_definition():
+            continue  # of pgvector, where it is
+        if key not in own and _is_harmful(*key, tables):
             sentences.append(_PLANTED.format(_place_of(*key)))
         elif key in own and own.pop(key) != definition:
             sentences.append(
@@ -161,7 +177,19 @@ def _changed_tables(database: Database) -> list[str]:
     return sentences + [f"{_place_of(*key)} is gone: {_LOOK}" for key in gone]
 
 
+def _is_harmful(table: str, what: str, tables: set[str]) -> bool:
+    """Whether something planted may act: what an operator's own tables and sequences are made of does not."""
+    return not what.startswith("sequence ") if table in tables else what.startswith("trigger ")
+
+
+def _forget_definition() -> str:
+    body = FORGET.split("$$")[1]
+    return f"trigger plpgsql v {sha256(body.encode()).hexdigest()}"
+
+
 def _place_of(table: str, what: str) -> str:
+    if not table:
+        return what
     return f"{what} of {table}" if what else f"table {table}"
 
 
@@ -171,6 +199,11 @@ def own_tables() -> list[tuple[str, str, str]]:
     return [(table, what, text) for table, what, text in (line.split("\t") for line in lines)]
 
 
-def _says(sql: str) -> set[str]:
-    """The words and comparisons of a view, which PostgreSQL writes with more brackets, types and names of its own."""
-    return set(re.findall(r"\w+|[<>=!]+", sql.lower())) - {"as", "bigint", "stateward"}
+def _says(sql: str) -> list[str]:
+    """The words and signs of a view in their order.
+
+    PostgreSQL writes it with more brackets, types and names of its own: of tables before columns, of columns after
+    expressions. Those of the view itself are compared apart.
+    """
+    plain = re.sub(r"\b(stateward|transitions)\.|::bigint\b|\bas\s+\w+", "", sql.lower())
+    return re.findall(r"\w+|[^\w\s()]+", plain.rstrip().rstrip(";"))
