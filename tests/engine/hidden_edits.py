@@ -73,6 +73,16 @@ def no_unique_index(forger: Forger) -> None:
     forger.later("DROP INDEX transitions_event")
 
 
+def unique_index(forger: Forger) -> None:
+    """It refuses rows, and where doubled ones are left out without an error, nobody is told."""
+    forger.later("CREATE UNIQUE INDEX planted ON holds (actor)")
+
+
+def true_as_two(forger: Forger) -> None:
+    """What is true in one place and not equal to 1 in another."""
+    forger.run(f"UPDATE outputs SET is_retryable = is_retryable + 2 {FIRST}")
+
+
 def view(forger: Forger) -> None:
     """It shows today what is there, and could show something else tomorrow."""
     forger.later("ALTER TABLE holds RENAME TO holds_kept")

@@ -282,6 +282,20 @@ REWRITINGS = [
         "that no event counts twice", hidden_edits.no_unique_index, UNSEALED, ALONE, {"database"}
     ),
     Rewriting(
+        "an index that refuses rows is planted",
+        hidden_edits.unique_index,
+        UNSEALED,
+        ALONE,
+        {"database"},
+    ),
+    Rewriting(
+        "a truth value becomes another number",
+        hidden_edits.true_as_two,
+        UNSEALED,
+        ALONE,
+        {"output"},
+    ),
+    Rewriting(
         "a view takes the place of a table", hidden_edits.view, UNSEALED, ALONE, {"database"}
     ),
     Rewriting(

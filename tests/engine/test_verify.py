@@ -1,6 +1,7 @@
 """Verification finds every change that was planted in the store."""
 
 import json
+from contextlib import closing
 
 import pytest
 
@@ -14,6 +15,9 @@ from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.testing.rig import START, Rig
 
 # ruff: noqa: S608 - the statements are made of constants
+
+
+DEEP = '{"a":' * 5000 + "1" + "}" * 5000
 
 
 def _planted(database: Database, sql: str) -> None:
@@ -187,3 +191,28 @@ def test_a_result_of_a_stage_that_follows_without_a_start_is_no_forgery(rig: Rig
     assert (work.stage, started) == ("extract", 0)
 
     assert rig.verify().is_sound
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE records SET error_message = CAST(x'ff41' AS TEXT)",
+        "UPDATE transitions SET actor = CAST(x'c0af' AS TEXT)",
+        "UPDATE audit_log SET actor = CAST(x'eda080' AS TEXT)",
+        f"UPDATE records SET labels = '{DEEP}'",
+        f"UPDATE transitions SET metadata = '{DEEP}'",
+        f"UPDATE audit_log SET detail = '{DEEP}'",
+    ],
+    ids=lambda edit: edit[:40],
+)
+def test_a_row_that_nothing_can_read_is_named(edit: str) -> None:
+    """SQLite takes any bytes for a text, and text is nested as deep as someone likes."""
+    with closing(SqliteDatabase(MEMORY)) as database:
+        rig = Rig(database, [UPLOAD])
+        rig.store.seal_former_rows(now=1)
+        rig.open()
+        assert rig.verify().is_sound
+        database.run(edit)
+
+        with pytest.raises(StoreMismatch, match="something other than Stateward wrote it"):
+            rig.verify()

@@ -457,7 +457,7 @@ def _compute(hash_of: Callable[[T], str], value: T) -> str | None:
     """The hash of a value; None where a damaged value has none, like a time in the year 40000."""
     try:
         return hash_of(value)
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, OverflowError, OSError, RecursionError):
         return None
 
 

@@ -39,8 +39,8 @@ TREE_DAMAGED = (
 
 
 OTHER_TREE = (
-    "the checkpoint has another root for it: it was not made of this history, and what it was proved to have grown from "
-    "says nothing about this one"
+    "the checkpoint has another root for it: it was not made of this history, and what it was proved to have "
+    "grown from says nothing about this one"
 )
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from stateward.core.errors import StoreMismatch
 from stateward.core.model import Fields, Micros
-from stateward.storage.database import UNREADABLE, Cell, Database, Row, Table
+from stateward.storage.database import UNDECODABLE, UNREADABLE, Cell, Database, Row, Table
 
 ENTRIES_MAX = 1000
 _SALT_BYTES = 16
@@ -340,7 +340,7 @@ def _entry(row: Sequence[Cell]) -> AuditEntry:
     at, actor, verb, of, detail, reason, seq, own, salt, sealed = row
     try:
         fields = _decode_fields(str(detail))
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         what = f"entry {seq!s} of the audit log"
         raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error
     return AuditEntry(

@@ -28,6 +28,9 @@ UNREADABLE = (
     "restore the database from a backup"
 )
 
+UNDECODABLE = (msgspec.DecodeError, RecursionError)
+"""What a JSON text raises that is none, or none for this table: the second one if it is nested a thousand times."""
+
 # What a wake-up is about, so that a process that is woken asks the database for that alone.
 TOPIC_EVENTS = "events"  # the inbox has events
 TOPIC_READY = "ready"  # records wait for a stage, or a worker has free slots

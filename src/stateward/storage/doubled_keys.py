@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from stateward.core.model import Fields
-from stateward.storage.database import Cell, Database
+from stateward.storage.database import UNDECODABLE, Cell, Database
 
 # By table: its key, how findings name a row, and the columns whose values are hashed, not their texts.
 _TEXTS = {
@@ -42,7 +42,7 @@ def _is_doubled(text: str) -> bool:
         if _encode(_decode(text)).decode() == text:
             return False  # as it was written; a former version may have written it in another order
         json.loads(text, object_pairs_hook=_refuse_doubled)
-    except msgspec.DecodeError:
+    except UNDECODABLE:
         return False  # it cannot be read at all, which its reader says
     except _DoubledKey:
         return True

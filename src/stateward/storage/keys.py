@@ -14,7 +14,7 @@ import msgspec
 
 from stateward.core.errors import InvalidRequest, StoreMismatch, UnknownName
 from stateward.core.model import Micros
-from stateward.storage.database import UNREADABLE, Database, Row, Table
+from stateward.storage.database import UNDECODABLE, UNREADABLE, Database, Row, Table
 from stateward.storage.row_seals import sealed_change
 
 PREFIX = "sw"
@@ -229,7 +229,7 @@ def _key(row: Row) -> tuple[ApiKey, str]:
     secret_hash = str(values.pop("secret_hash"))
     try:
         pipelines = _decode_names(str(values.pop("pipelines")))
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         what = f"key {values['id']!s}"
         raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error
     return ApiKey(pipelines=pipelines, **values), secret_hash  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from stateward.core.errors import StoreMismatch
 from stateward.core.machine import Machine, load_machine
 from stateward.core.model import COORDINATOR, Fields, Json, Micros
 from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditLog
-from stateward.storage.database import UNREADABLE, Database, Row, Table
+from stateward.storage.database import UNDECODABLE, UNREADABLE, Database, Row, Table
 from stateward.storage.record_rows import decode_fields
 from stateward.storage.row_seals import add_seals, row_digest
 
@@ -60,7 +60,7 @@ class MachineVersions:
         ):
             try:
                 made.append((load_machine(decode_fields(str(document))), str(digest)))
-            except msgspec.DecodeError as error:
+            except UNDECODABLE as error:
                 what = f"version {version!s} of the machine {name!s}"
                 raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error
         return made

@@ -16,7 +16,7 @@ from stateward.core.output_seal import (
     left_digest,
     seal_output,
 )
-from stateward.storage.database import Database, Row
+from stateward.storage.database import Cell, Database, Row
 
 # Results with their logs, and chunks of up to 256 KiB, that are in memory at once.
 RESULTS_AT_ONCE = 200
@@ -113,7 +113,7 @@ def _results_left(database: Database, record_id: str) -> list[tuple[int, str]]:
     rows = _results(database, condition, record_id, 0, limit=OUTPUTS_MAX)
     # facts and message are what an erasure of the items empties
     bare = [
-        (_key(row)[1], (*row[2:5], "{}", row[6], None, bool(row[8]), *row[9:-1])) for row in rows
+        (_key(row)[1], (*row[2:5], "{}", row[6], None, _truth(row[8]), *row[9:-1])) for row in rows
     ]
     return [(version, seal_output(values, (), (), log="").output) for version, values in bare]
 
@@ -159,7 +159,7 @@ def _seal(
         while chunks_key is not None and chunks_key < key:  # of no result
             chunks_key, own_chunks = next(chunks, (None, iter(())))
         found = [digest for _, digest in own_chunks] if chunks_key == key else []
-        values = (*row[2:8], bool(row[8]), *row[9:-1])
+        values = (*row[2:8], _truth(row[8]), *row[9:-1])
         seal = seal_output(values, found, files.get(key, ()), log=str(row[-1]))
         is_bare = not found and key not in files and (row[5], row[7]) == ("{}", None)
         yield key, replace(seal, is_bare=is_bare)
@@ -214,6 +214,11 @@ def _files(database: Database, first: Key, last: Key, own: str) -> dict[Key, lis
             (str(row[2]), str(row[3]), int(row[4] or 0), str(row[5]) if is_in_place else "")
         )
     return found
+
+
+def _truth(cell: Cell) -> Cell:
+    """1 and 0 as what they are sealed as; any other number is not the one that was sealed."""
+    return bool(cell) if cell in (0, 1) else cell
 
 
 def _key(row: Row) -> Key:

@@ -10,7 +10,7 @@ import msgspec
 
 from stateward.core.errors import StoreMismatch
 from stateward.core.model import Fields, Record, Transition, event_id
-from stateward.storage.database import UNREADABLE, Database, Row, Table
+from stateward.storage.database import UNDECODABLE, UNREADABLE, Database, Row, Table
 
 # In the order of the fields of `Record`.
 RECORDS = Table(
@@ -119,7 +119,7 @@ def record_of_row(row: Row) -> Record:
             outputs={} if outputs == "{}" else _decode_outputs(outputs),
             head=head,
         )  # fmt: skip
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise StoreMismatch(UNREADABLE.format(what=f"record {id_}", error=error)) from error
 
 
@@ -149,6 +149,6 @@ def transition_of_row(row: Row) -> Transition:
             metadata={} if metadata == "{}" else decode_fields(metadata),
             authority=authority, epoch=epoch, record_hash=record_hash, prev_hash=prev_hash, hash=hash_, salt=salt,
         )  # fmt: skip
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         what = f"entry {seq} of the history (record {record_id})"
         raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error

@@ -105,7 +105,7 @@ _OWN_TABLES = Path(__file__).parent / "migrations" / "postgres_tables.tsv"
 
 
 def changed_in_sqlite(database: Database) -> list[str]:
-    """A sentence for each table, index and trigger that is not as the migrations make it, and each planted trigger."""
+    """A sentence for each table, index and trigger that is not as the migrations make it, and each that was planted."""
     own = _made_by_migrations()
     found = {
         (str(kind), str(name)): (str(table), _words(str(sql)))
@@ -116,10 +116,18 @@ def changed_in_sqlite(database: Database) -> list[str]:
         for (kind, name), made in own.items()
         if found.get((kind, name)) != made
     ]
-    planted = [key for key in found if key[0] == "trigger" and key not in own]
+    tables = {name for kind, name in own if kind == "table"}
     return sentences + [
-        _PLANTED.format(f"trigger {name} on {found['trigger', name][0]}") for _, name in planted
+        _PLANTED.format(f"{kind} {name} on {table}")
+        for (kind, name), (table, sql) in found.items()
+        if (kind, name) not in own and _is_acting(kind, sql, is_ours=table in tables)
     ]
+
+
+def _is_acting(kind: str, sql: str, *, is_ours: bool) -> bool:
+    """Whether something planted in a file acts by itself: a trigger, or an index that refuses rows of our tables."""
+    is_unique = kind == "index" and sql.upper().startswith("CREATEUNIQUE")
+    return kind == "trigger" or (is_unique and is_ours)
 
 
 @cache

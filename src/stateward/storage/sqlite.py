@@ -31,6 +31,7 @@ from stateward.core.lanes import extend
 from stateward.storage.database import (
     TOPIC_WORK,
     TOPICS,
+    UNREADABLE,
     Cell,
     Exchanged,
     Keys,
@@ -216,7 +217,7 @@ class SqliteDatabase:
             raise StoreBroken(self._broken)
         try:
             return cast("list[Row]", self._execute(sql, params).fetchall())
-        except (apsw.Error, OSError) as error:
+        except (apsw.Error, OSError, UnicodeDecodeError) as error:
             self._fail(error)
 
     def _fail(self, error: Exception) -> NoReturn:
@@ -257,6 +258,8 @@ class SqliteDatabase:
                 )
             case apsw.ConstraintError():
                 return StoreError(f"{self._path} refused a row ({error}); nothing was written")
+            case UnicodeDecodeError():  # SQLite takes any bytes for a text
+                return StoreMismatch(UNREADABLE.format(what=f"a text in {self._path}", error=error))
             case apsw.NotADBError() | apsw.CorruptError():
                 return StoreMismatch(
                     f"{self._path} is not an intact SQLite database ({error}); use another file or restore a backup"
