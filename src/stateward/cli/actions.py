@@ -159,13 +159,14 @@ class _Acting:
         if self._action == "priority":
             record = self._app.set_priority(record_id, self._priority, reason=self._reason)
         else:
-            record = self._app.act(self._action, record_id, reason=self._reason)
+            act = self._app.retry if self._action == "retry" else self._app.cancel
+            record = act(record_id, reason=self._reason)
         if self._context.json:
             self._context.emit(record_fields(record))
         elif self._action == "priority":
             write(f"{record.id} has priority {record.priority}")
         else:
-            write(self._app.history(record_id)[record.version].sentence)
+            write(list(self._app.history(record_id))[record.version].sentence)
         return Exit.OK
 
     def bulk(self, ids: Sequence[str], query: str | None, *, is_dry_run: bool) -> "Bulk":
@@ -245,7 +246,7 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
     What a runner has already is finished; everything else waits until `stateward resume`.
     """
     with context.app() as app:
-        app.pause(machine, stage, reason=reason)
+        app.pause(machine, stage=stage or None, reason=reason)
     _print_outcome(
         context, machine, stage, is_paused=True, sentence=f"{_name_of(machine, stage)} is paused"
     )
@@ -270,7 +271,7 @@ def resume(context: CliContext, *, machine: str, stage: str) -> None:
     What was paused as a stage is resumed as a stage, and what was paused as a whole as a whole.
     """
     with context.app() as app:
-        was_paused = app.resume(machine, stage)
+        was_paused = app.resume(machine, stage=stage or None).was_paused
     words = "goes on" if was_paused else "was not paused"
     _print_outcome(
         context,

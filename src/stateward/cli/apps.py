@@ -1,28 +1,30 @@
 """What commands can ask of a Stateward, in this process (`LocalApp`) or over HTTP (`RemoteApp`).
 
-Both satisfy `AppProtocol` and answer with the documents of the HTTP API, so that a command prints the same wherever
-it asks. A command that needs the database or the data folder itself asks `CliContext.local_app` instead.
+The operations are those of `stateward.client`, with its names and its documents: `RemoteApp` is such a client, so a
+command prints the same wherever it asks. A few that differ from the client say so. A command that needs the database
+or the data folder itself asks `CliContext.local_app` instead.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from stateward import schemas
-    from stateward.app.actions import Bulk, BulkAction, Verb
+    from stateward.app.actions import Bulk, BulkAction
     from stateward.core.model import Fields
     from stateward.engine.flags import FlagAction
+    from stateward.storage.keys import Role
 
 ID_CHARS = 36  # of the ids that are made today, after the prefix
 SHORT_IDS_SHOWN = 4
 SHORT_ID_CHARS_MIN = 4  # fewer are a slip of the hand, and a key is revoked by its id
 _SHORT_ID = re.compile(r"[A-Z]{1,8}_[0-9a-z]+")
 
-Corrections = Mapping[str, str | list[str] | None]
+Corrections: TypeAlias = Mapping[str, str | Sequence[str] | None]
+DeliveryState: TypeAlias = Literal["pending", "delivered", "dead"]
 
 
 class StageItems(NamedTuple):
@@ -32,42 +34,19 @@ class StageItems(NamedTuple):
     rows: "Iterator[Fields]"
 
 
-class SearchRequest(NamedTuple):
-    """What `stateward search` looks for."""
-
-    text: str
-    pipeline: str = ""
-    filters: Sequence[str] = ()
-    is_hybrid: bool = False
-
-
-class AuditFilter(NamedTuple):
-    """Which entries of the audit log are wanted; the times are RFC 3339."""
-
-    actor: str | None = None
-    verb: str | None = None
-    record_id: str | None = None
-    since: str | None = None
-    until: str | None = None
-
-
-class ReviewAnswer(NamedTuple):
-    """What `stateward review approve`, `correct` and `reject` answer."""
-
-    action: str
-    corrected: Corrections = MappingProxyType({})
-    moved: Mapping[str, str] = MappingProxyType({})
-    notes: str | None = None
-    reason_code: str | None = None
-
-
 class AppProtocol(Protocol):
-    """A Stateward. Who acts is the person at this machine, or over HTTP the one whose key it is."""
+    """A Stateward. Who acts is the person at this machine, or over HTTP the one whose key it is.
+
+    Ids of records may be given by their beginning.
+    """
 
     def whole(self, given: str) -> str:
         """The id of the record that a person means: as it is, or of the one whose id begins with it."""
-        is_whole = len(given.partition("_")[2]) >= ID_CHARS or not _SHORT_ID.fullmatch(given)
-        return given if is_whole else _only(given, (each.id for each in self.find(f"id:{given}*")))
+        return whole_record_id(given, lambda query: (each.id for each in self.find(query)))
+
+    def whole_webhook(self, given: str) -> str:
+        """The id of the webhook that a person means, who may have typed its beginning."""
+        return one_of(given, (each.id for each in self.webhooks()))
 
     # Documents in
 
@@ -80,7 +59,7 @@ class AppProtocol(Protocol):
         """
         ...
 
-    def submit(
+    def submit_document(
         self,
         source: Path | Iterable[bytes],
         *,
@@ -103,6 +82,10 @@ class AppProtocol(Protocol):
 
     # Queries
 
+    def statuses(self) -> Mapping[str, Collection[str]]:
+        """The statuses of each machine."""
+        ...
+
     def record(self, record_id: str) -> "schemas.Record":
         """One record; `UnknownName` if there is none."""
         ...
@@ -118,17 +101,9 @@ class AppProtocol(Protocol):
         """Every record that matches, newest first; only in these statuses and of these machines, if any are named."""
         ...
 
-    def wait(self, record_id: str, *, timeout_s: float) -> "schemas.Record":
-        """The record once it has ended or rests, at the latest after this time."""
-        ...
-
-    def history(self, record_id: str) -> "list[schemas.Transition]":
-        """Every transition of a record, oldest first."""
-        ...
-
-    def explain(self, record_id: str) -> "schemas.Why":
-        """Why a record is where it is."""
-        ...
+    def wait(self, record_id: str, *, timeout_s: float) -> "schemas.Record": ...
+    def history(self, record_id: str) -> Iterator["schemas.Transition"]: ...
+    def explain(self, record_id: str) -> "schemas.Why": ...
 
     def attempts(self, record_id: str) -> "list[schemas.Attempt]":
         """Every attempt at a stage of a record that ended, with its log."""
@@ -138,7 +113,7 @@ class AppProtocol(Protocol):
         """The stages of a record's machine."""
         ...
 
-    def items(
+    def stage_items(
         self,
         record_id: str,
         *,
@@ -149,40 +124,36 @@ class AppProtocol(Protocol):
         """The items of a stage, or of a kind; by default of the last stage that is done."""
         ...
 
-    def files(self, record_id: str) -> "list[schemas.RecordFile]":
-        """The derived files of a record."""
-        ...
-
-    def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
-        """The bytes of a derived file, a piece at a time."""
-        ...
-
-    def search(self, asked: SearchRequest) -> Iterator["schemas.SearchHit"]:
-        """Passages or ranked documents that match, the best first."""
-        ...
-
-    def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
-        """The best ranked documents in a format that their pipeline offers."""
-        ...
-
-    def errors(self, machines: Sequence[str] = ()) -> "list[schemas.ErrorGroup]":
-        """Records that rest with an error, by cause, the most frequent first; of these machines, if any are named."""
-        ...
-
-    def counts(self, query: str) -> "list[schemas.StatusCount]":
-        """How many records match, by machine and status."""
-        ...
+    def files(self, record_id: str) -> "list[schemas.RecordFile]": ...
+    def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]: ...
+    def search(
+        self, text: str, *, pipeline: str = "", filters: Sequence[str] = (), is_hybrid: bool = False
+    ) -> Iterator["schemas.SearchHit"]: ...
+    def search_as(
+        self,
+        text: str,
+        format_: str,
+        *,
+        pipeline: str = "",
+        filters: Sequence[str] = (),
+        is_hybrid: bool = False,
+        limit: int = 20,
+    ) -> str: ...
+    def errors(self) -> "list[schemas.ErrorGroup]": ...
+    def counts(self, q: str | None = None) -> "list[schemas.StatusCount]": ...
+    def provenance(
+        self, record_id: str, *, form: Literal["prov", "openlineage"] = "prov"
+    ) -> "schemas.Provenance": ...
 
     # Actions
 
-    def act(self, verb: "Verb", record_id: str, *, reason: str | None) -> "schemas.Record":
-        """Retry or cancel a record; the record as it then is."""
-        ...
+    def retry(self, record_id: str, *, reason: str | None = None) -> "schemas.Record": ...
+    def cancel(self, record_id: str, *, reason: str | None = None) -> "schemas.Record": ...
 
     def set_priority(
-        self, record_id: str, priority: str, *, reason: str | None
+        self, record_id: str, priority: int | str, *, reason: str | None = None
     ) -> "schemas.Record":
-        """Let a record go sooner or later."""
+        """Let a record go sooner or later; a name of a priority is known only where the database is."""
         ...
 
     def bulk(
@@ -199,110 +170,77 @@ class AppProtocol(Protocol):
         """Do something with everything that is named or matches."""
         ...
 
-    def reprocess(self, record_id: str, *, reason: str | None) -> "schemas.RecordOpened":
-        """Process the document of a record that has ended again, as a new record."""
-        ...
-
-    def move(self, event: str, record_id: str, *, reason: str | None) -> "schemas.Record":
-        """Make a move that the machine of a record declares, by its event."""
-        ...
-
-    def advance(self, record_id: str, *, reason: str | None) -> "schemas.Record":
-        """Let a held record go on, in place of its external driver."""
-        ...
-
-    def provenance(self, record_id: str, form: str) -> "schemas.Provenance":
-        """The history of a record in the format of another tool."""
-        ...
-
-    def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
-        """Stop dispatching a stage, or with '' all stages, of a machine."""
-
-    def resume(self, machine: str, stage: str) -> bool:
-        """Dispatch a stage again; whether it was paused."""
-        ...
-
-    def audit(
-        self, wanted: AuditFilter, *, is_rising: bool = False
-    ) -> Iterator["schemas.AuditItem"]:
-        """Entries of the audit log, the newest first or the oldest."""
-        ...
+    def reprocess(self, record_id: str, *, reason: str | None = None) -> "schemas.RecordOpened": ...
+    def move(
+        self, record_id: str, event: str, *, reason: str | None = None
+    ) -> "schemas.Record": ...
+    def advance(self, record_id: str, *, reason: str | None = None) -> "schemas.Record": ...
+    def pause(
+        self, machine: str, *, stage: str | None = None, reason: str | None = None
+    ) -> object: ...
+    def resume(self, machine: str, *, stage: str | None = None) -> "schemas.Paused": ...
 
     # Flagged results and reviews
 
-    def reread(self, record_id: str, asked: "schemas.RereadRequest") -> "schemas.RereadAnswer":
-        """Read a document again; what was read before stays as an earlier edition."""
-        ...
-
+    def reread(self, record_id: str, asked: "schemas.RereadRequest") -> "schemas.RereadAnswer": ...
     def decide_flags(
-        self, record_id: str, action: "FlagAction", *, reason: str | None
-    ) -> "schemas.Record":
-        """Decide about a result that is flagged as wrong or incomplete; the record as it then is."""
-        ...
-
-    def pending_reviews(self, *, limit: int) -> "list[schemas.ReviewTask]":
-        """What waits for a decision, the nearest deadline first."""
-        ...
-
-    def review(self, record_id: str) -> "schemas.ReviewDetail":
-        """A review with the values to look at, or how it was decided."""
-        ...
-
-    def review_statistics(self, *, days: int) -> "schemas.ReviewStatistics":
-        """What people decided in reviews, and which fields they correct most."""
-        ...
-
-    def claim(self, record_id: str) -> "schemas.ReviewTask":
-        """Claim a review: for a while only the caller may decide it."""
-        ...
-
-    def unclaim(self, record_id: str) -> "schemas.ReviewTask":
-        """Leave a claimed review to others."""
-        ...
-
+        self, record_id: str, action: "FlagAction", *, reason: str | None = None
+    ) -> "schemas.Record": ...
+    def pending_reviews(self, *, limit: int) -> Iterator["schemas.ReviewTask"]: ...
+    def get_review(self, record_id: str) -> "schemas.ReviewDetail": ...
+    def review_statistics(self, *, days: int) -> "schemas.ReviewStatistics": ...
+    def claim_review(self, record_id: str) -> "schemas.ReviewTask": ...
+    def unclaim_review(self, record_id: str) -> "schemas.ReviewTask": ...
     def create_review_link(
-        self, record_id: str, person: str, *, hours: float | None
-    ) -> "schemas.ReviewLink":
-        """Make a link that lets a named person decide a review; the answer has its address."""
-        ...
-
-    def review_links(self, record_id: str) -> "list[schemas.ReviewLink]":
-        """The links to a review, oldest first."""
-        ...
-
-    def revoke_review_link(self, record_id: str, link_id: str) -> bool:
-        """Close a link; whether it was open."""
-        ...
-
-    def decide(self, record_id: str, answer: "ReviewAnswer") -> "schemas.Record":
-        """Answer a review; the record as it then is."""
-        ...
-
+        self, record_id: str, person: str, *, hours: float | None = None
+    ) -> "schemas.ReviewLink": ...
+    def review_links(self, record_id: str) -> "list[schemas.ReviewLink]": ...
+    def revoke_review_link(self, record_id: str, link_id: str) -> "schemas.ReviewLinkRevoked": ...
+    def review(
+        self,
+        record_id: str,
+        action: str,
+        *,
+        corrected: Corrections | None = None,
+        moved: Mapping[str, str] | None = None,
+        notes: str | None = None,
+        reason_code: str | None = None,
+    ) -> "schemas.Record": ...
     def ask_opinion(
         self,
         record_id: str,
         to: str,
         *,
-        corrected: Corrections,
-        is_blind: bool,
-        notes: str | None,
-    ) -> "schemas.ReviewTask":
-        """Ask another person or a group, who then decides."""
-        ...
+        corrected: Corrections | None = None,
+        is_blind: bool = False,
+        notes: str | None = None,
+    ) -> "schemas.ReviewTask": ...
+    def gold_lines(self) -> Iterator[bytes]: ...
 
     # The installation
 
-    def doctor(self) -> "schemas.Diagnosis":
-        """What is wrong with the installation."""
-        ...
+    def audit(
+        self,
+        *,
+        actor: str | None = None,
+        verb: str | None = None,
+        record_id: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        after: int | None = None,
+    ) -> Iterator["schemas.AuditItem"]: ...
+    def doctor(self) -> "schemas.Diagnosis": ...
 
     def verify(
-        self, *, checkpoint: str | None = None, progress: Callable[[str, int], None]
+        self,
+        *,
+        checkpoint: str | None = None,
+        progress: Callable[[str, int], None] = lambda _what, _count: None,
     ) -> "schemas.Verification":
         """Replay the whole history and check it, also against the text of a checkpoint that was kept elsewhere."""
         ...
 
-    def erase(
+    def erase_records(
         self,
         record_ids: Sequence[str],
         *,
@@ -315,41 +253,91 @@ class AppProtocol(Protocol):
         """Delete what records held, and keep the proof. Only beside the database it can be written anew."""
         ...
 
-    def hold(self, record_id: str, *, reason: str, is_held: bool) -> "schemas.HeldRecord":
-        """Forbid the deletion of anything of a record, or allow it again."""
-        ...
-
-    def holds(self) -> "list[schemas.HeldRecord]":
-        """The records of which nothing may be deleted."""
-        ...
+    def hold(
+        self, record_id: str, *, reason: str, is_held: bool = True
+    ) -> "schemas.HeldRecord": ...
+    def holds(self) -> "list[schemas.HeldRecord]": ...
 
     def apply_retention(
-        self, *, is_dry_run: bool, progress: Callable[[str, int], None]
+        self,
+        *,
+        is_dry_run: bool = False,
+        progress: Callable[[str, int], None] = lambda _what, _count: None,
     ) -> "schemas.RetentionAnswer":
         """Delete what is old, by the rules of the settings."""
         ...
 
-    def dead_letters(self) -> "Iterator[schemas.DeadLetter]":
-        """Events and messages that could not be read, newest first."""
-        ...
-
-    def feed(self) -> "schemas.FeedDocument":
-        """How far the change feed has come."""
-        ...
-
-    def replay_feed(self, seq: int) -> "schemas.FeedDocument":
-        """Have everything from a transition on sent again."""
-        ...
-
-    def gold_lines(self) -> Iterator[bytes]:
-        """Every decision of a person as a line of gold data."""
-        ...
+    def dead_letters(self) -> Iterator["schemas.DeadLetter"]: ...
+    def feed(self) -> "schemas.FeedDocument": ...
+    def replay_feed(self, seq: int) -> "schemas.FeedDocument": ...
 
     def export_history(
         self, folder: Path, *, progress: Callable[[str, int], None]
     ) -> dict[str, int]:
         """Write the history into a new or empty folder; the lines of each file. Over HTTP it is the transitions."""
         ...
+
+    # Keys and webhooks
+
+    def keys(self) -> "list[schemas.KeyDocument]": ...
+    def create_key(
+        self,
+        name: str,
+        role: "Role",
+        *,
+        pipelines: Sequence[str] = (),
+        days: float | None = None,
+        rate_per_minute: int | None = None,
+        upload_bytes_max: int | None = None,
+    ) -> "schemas.KeyDocument": ...
+    def revoke_key(self, key_id: str) -> "schemas.KeyRevoked": ...
+    def webhooks(self) -> "list[schemas.WebhookDocument]": ...
+
+    def webhook(self, webhook_id: str) -> "schemas.WebhookDocument":
+        """An endpoint; with its secret where that can be read."""
+        ...
+
+    def add_webhook(
+        self,
+        url: str,
+        events: Sequence[str],
+        *,
+        content: Literal["standard", "cloudevents"] = "standard",
+    ) -> "schemas.WebhookDocument": ...
+    def remove_webhook(self, webhook_id: str) -> None: ...
+    def rotate_webhook(self, webhook_id: str) -> "schemas.WebhookDocument": ...
+    def enable_webhook(self, webhook_id: str) -> "schemas.WebhookDocument": ...
+    def disable_webhook(
+        self, webhook_id: str, *, reason: str | None = None
+    ) -> "schemas.WebhookDocument": ...
+
+    def test_webhook(self, webhook_id: str) -> "schemas.DeliveryDocument":
+        """Send a test, and wait until it was tried once."""
+        ...
+
+    def deliveries(
+        self,
+        *,
+        webhook_id: str | None = None,
+        record_id: str | None = None,
+        state: DeliveryState | None = None,
+        limit: int = 200,
+    ) -> Iterator["schemas.DeliveryDocument"]: ...
+    def delivery(self, webhook_id: str, message_id: str) -> "schemas.DeliveryDocument": ...
+    def replay_deliveries(
+        self,
+        *,
+        webhook_id: str | None = None,
+        message_id: str | None = None,
+        state: Literal["delivered", "dead"] | None = None,
+        since: str | None = None,
+    ) -> "schemas.Replayed": ...
+
+
+def whole_record_id(given: str, find: Callable[[str], Iterable[str]]) -> str:
+    """The id of the record that a person means; `find` gives the ids of the records that match a query."""
+    is_whole = len(given.partition("_")[2]) >= ID_CHARS or not _SHORT_ID.fullmatch(given)
+    return given if is_whole else _only(given, find(f"id:{given}*"))
 
 
 def one_of(given: str, ids: Iterable[str]) -> str:
@@ -398,13 +386,6 @@ def check_known(what: str, names: Iterable[str], known: Collection[str]) -> None
     for name in names:
         if name not in known:
             raise UnknownName(what, name, known)
-
-
-def of_machines(
-    groups: "Iterable[schemas.ErrorGroup]", machines: Collection[str]
-) -> "list[schemas.ErrorGroup]":
-    """Those of these machines; all if none is named."""
-    return [each for each in groups if not machines or each.machine in machines]
 
 
 def _quote(name: str) -> str:

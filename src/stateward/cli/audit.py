@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.apps import AuditFilter
 from stateward.cli.context import CliContext, Group, limit_option, pass_context
 from stateward.cli.output import cut, moment, plural, write_file, write_table
 
@@ -56,20 +55,18 @@ def filters(command: Any) -> Any:  # noqa: ANN401 - click's own
 @pass_context
 def list_(
     context: CliContext,
+    /,
     *,
-    actor: str | None,
-    verb: str | None,
     record_id: str | None,
-    since: str | None,
-    until: str | None,
     limit: int,
+    **wanted: Any,  # noqa: ANN401 - the rest of the filters
 ) -> None:
     """List entries of the audit log, the newest first."""
     from msgspec import to_builtins
 
-    wanted = AuditFilter(actor, verb, record_id, since, until)
     with context.app() as app:
-        found = list(islice(app.audit(wanted), limit))
+        record_id = record_id and app.whole(record_id)
+        found = list(islice(app.audit(record_id=record_id, **wanted), limit))
     if context.is_for_programs:
         context.emit_rows(to_builtins(each) for each in found)
         return
@@ -86,13 +83,11 @@ def list_(
 @pass_context
 def export(
     context: CliContext,
+    /,
     *,
     file: str,
-    actor: str | None,
-    verb: str | None,
     record_id: str | None,
-    since: str | None,
-    until: str | None,
+    **wanted: Any,  # noqa: ANN401 - the rest of the filters
 ) -> None:
     """Write entries to FILE as JSON lines, the oldest first.
 
@@ -101,9 +96,9 @@ def export(
     """
     from msgspec.json import encode
 
-    wanted = AuditFilter(actor, verb, record_id, since, until)
     with context.app() as app:
-        found = app.audit(wanted, is_rising=True)
+        record_id = record_id and app.whole(record_id)
+        found = app.audit(record_id=record_id, after=0, **wanted)
         entries = write_file(file, (encode(each) + b"\n" for each in found))
     if context.json:
         context.emit({"file": file, "entries": entries})

@@ -84,10 +84,9 @@ class CliContext:
                 yield LocalApp(app)
         else:
             from stateward.cli.remote import RemoteApp
-            from stateward.client import Client
 
-            with Client(settings.server.url, key=settings.server.key) as client:
-                yield RemoteApp(client)
+            with RemoteApp(settings.server.url, key=settings.server.key) as remote:
+                yield remote
 
     @contextmanager
     def client(self, kind: type[C]) -> Iterator[C]:
@@ -136,16 +135,13 @@ class CliContext:
     def whole_id(self, app: "App | Client", given: str) -> str:
         """The id of a record that a person means, who may have typed its beginning."""
         from stateward.app import App
+        from stateward.cli.apps import whole_record_id
 
-        if isinstance(
-            app, App
-        ):  # asked first: the client is of an extra that a local command does not need
+        if isinstance(app, App):
             from stateward.cli.local import LocalApp
 
             return LocalApp(app).whole(given)
-        from stateward.cli.remote import RemoteApp
-
-        return RemoteApp(app).whole(given)
+        return whole_record_id(given, lambda query: (each.id for each in app.records(query)))
 
     @contextmanager
     def _settings_for_reading(self, settings: "Settings") -> Iterator["Settings"]:

@@ -193,7 +193,7 @@ class _Show:
         broken = next((each for each in records if each.error_code is not None), None)
         if whole is not None:
             _head(f"What happened to {whole.labels.get('filename')}:")
-            write_history(LocalApp(self._app).history(whole.id))
+            write_history(list(LocalApp(self._app).history(whole.id)))
         waiting = [each for each in records if self._is_suspended(each)]
         for record in [*([] if broken is None else [broken]), *waiting]:
             why = self._app.records.explain(record.id)

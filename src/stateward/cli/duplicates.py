@@ -63,7 +63,7 @@ def _find_duplicates(
     for number, record_id in enumerate(records):
         context.progress(f"{number} of {len(records)} records looked at")
         own: set[object] = set()
-        for item in app.items(record_id).rows:
+        for item in app.stage_items(record_id).rows:
             identity = item.get("id")
             if identity is None or identity in own or len(first) >= ITEMS_MAX:
                 continue

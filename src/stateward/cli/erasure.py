@@ -74,7 +74,7 @@ def erase(
     if reason is None:
         raise click.UsageError("say why with --reason; it stays in the history")
     with context.app() as app:
-        done = app.erase(
+        done = app.erase_records(
             record_ids,
             subject=subject,
             reason=reason,

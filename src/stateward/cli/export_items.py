@@ -179,7 +179,7 @@ class _Gathered:
         """The items of a record that are of the period."""
         from stateward.core.model import ERASED_REST
 
-        found = self._app.items(record.id, stage=self._stage)
+        found = self._app.stage_items(record.id, stage=self._stage)
         if found.stage is None:
             self.erased += record.rest == ERASED_REST
             return

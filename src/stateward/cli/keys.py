@@ -8,7 +8,6 @@ import click
 
 from stateward.cli.apps import one_of
 from stateward.cli.context import CliContext, Group, pass_context
-from stateward.cli.key_apps import keys
 from stateward.cli.output import moment, write, write_table
 
 if TYPE_CHECKING:
@@ -83,18 +82,15 @@ def create(
     NAME says who uses it, and stands in the history as who did it. From the first key on, the service lets no one
     in without one.
     """
-    from stateward.schemas import KeyRequest
-
-    asked = KeyRequest(
-        name=name,
-        role=role,
-        pipelines=pipelines,
-        days=days,
-        rate_per_minute=rate,
-        upload_bytes_max=bytes_max,
-    )
-    with keys(context) as own:
-        made = own.create(asked)
+    with context.app() as app:
+        made = app.create_key(
+            name,
+            role,
+            pipelines=pipelines,
+            days=days,
+            rate_per_minute=rate,
+            upload_bytes_max=bytes_max,
+        )
     if context.json:
         context.emit(_plain(made))
     else:
@@ -114,8 +110,8 @@ def list_(context: CliContext) -> None:
 
     With who made them, what they may do, when they expire and when they were last used.
     """
-    with keys(context) as own:
-        found = own.all()
+    with context.app() as app:
+        found = app.keys()
     if context.is_for_programs:
         context.emit_rows(_plain(each) for each in found)
         return
@@ -190,9 +186,10 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
 @pass_context
 def revoke(context: CliContext, key_id: str) -> None:
     """Close a key, from the next request on."""
-    with keys(context) as own:
-        key_id = own.whole(key_id)
-        was_open = own.revoke(key_id)
+    with context.app() as app:
+        known = app.keys()
+        key_id = one_of(key_id, (each.id for each in known))
+        was_open = app.revoke_key(key_id).was_open
     if context.json:
         context.emit({"id": key_id, "was_open": was_open})
     else:

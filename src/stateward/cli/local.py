@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,52 +12,35 @@ import msgspec
 from stateward import schemas
 from stateward.app.views import (
     attempt_view,
-    diagnosis_view,
     error_group_views,
     file_view,
     review_view,
     statistics_view,
     status_counts,
     task_view,
-    verification_view,
     why_view,
 )
-from stateward.cli.apps import (
-    AppProtocol,
-    AuditFilter,
-    Corrections,
-    ReviewAnswer,
-    SearchRequest,
-    StageItems,
-    check_known,
-    of_machines,
-    status_query,
-)
-from stateward.core.errors import InvalidRequest, StatewardError, UnknownName
-from stateward.core.model import SECOND, Micros, from_iso
+from stateward.cli.apps import Corrections, StageItems, status_query
+from stateward.cli.local_installation import PAGE, LocalInstallation
+from stateward.core.errors import StatewardError, UnknownName
+from stateward.core.model import SECOND, Record
 from stateward.definition.plugin import AUTO
-from stateward.engine.system import person
 
 # What a command does not call it need not wait for.
 if TYPE_CHECKING:
     from stateward.app import App
     from stateward.app.actions import Bulk, BulkAction, Verb
+    from stateward.engine.corrections import Values
     from stateward.engine.flags import FlagAction
 
-PAGE = 200
 
-
-class LocalApp(AppProtocol):
-    """`AppProtocol` over an `App`; the actor is the person who runs the command."""
+class LocalApp(LocalInstallation):
+    """`AppProtocol` over an `App`."""
 
     def __init__(self, app: App) -> None:
-        self._app = app
+        super().__init__(app)
         # Parsed once a command: `age>2h` means the same when it is shown to a person and when it is acted on.
         self._query = cache(app.records.query)
-
-    @cached_property
-    def _actor(self) -> str:
-        return person()
 
     # Documents in
 
@@ -87,7 +70,7 @@ class LocalApp(AppProtocol):
         if refused is not None:
             raise refused
 
-    def submit(
+    def submit_document(
         self,
         source: Path | Iterable[bytes],
         *,
@@ -126,6 +109,9 @@ class LocalApp(AppProtocol):
         records = self._app.records
         return records.with_successors(records.view(found), found)
 
+    def statuses(self) -> Mapping[str, Collection[str]]:
+        return self._app.registry.query_names.kinds
+
     def find(
         self,
         query: str,
@@ -135,9 +121,9 @@ class LocalApp(AppProtocol):
         after: str = "",
     ) -> Iterator[schemas.Record]:
         """Every record that matches, a page at a time."""
-        known = self._app.registry.query_names.kinds
         records = self._app.records
-        parsed = self._query(status_query(query, known, statuses=statuses, machines=machines))
+        text = status_query(query, self.statuses(), statuses=statuses, machines=machines)
+        parsed = self._query(text)
         while page := records.find(parsed, after=after, limit=PAGE):
             yield from records.views(page)
             after = page[-1].id
@@ -146,10 +132,9 @@ class LocalApp(AppProtocol):
         record_id = self.whole(record_id)
         return self._app.records.view(self._app.records.wait(record_id, timeout_s=timeout_s))
 
-    def history(self, record_id: str) -> list[schemas.Transition]:
-        record_id = self.whole(record_id)
+    def history(self, record_id: str) -> Iterator[schemas.Transition]:
         records = self._app.records
-        return [records.transition_view(each) for each in records.history(record_id)]
+        return map(records.transition_view, records.history(self.whole(record_id)))
 
     def explain(self, record_id: str) -> schemas.Why:
         record_id = self.whole(record_id)
@@ -164,7 +149,7 @@ class LocalApp(AppProtocol):
         record_id = self.whole(record_id)
         return list(self._app.registry.of(self._app.record(record_id)).stage)
 
-    def items(
+    def stage_items(
         self,
         record_id: str,
         *,
@@ -194,25 +179,33 @@ class LocalApp(AppProtocol):
                 return self._app.artifacts.pieces(each.file.sha256)
         raise UnknownName("file", wanted, [each.path for each in saved])
 
-    def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
-        found = self._app.search.find(
-            asked.text,
-            pipeline=asked.pipeline,
-            filters=asked.filters,
-            is_hybrid=asked.is_hybrid,
-            limit=limit,
+    def search_as(
+        self,
+        text: str,
+        format_: str,
+        *,
+        pipeline: str = "",
+        filters: Sequence[str] = (),
+        is_hybrid: bool = False,
+        limit: int = 20,
+    ) -> str:
+        search = self._app.search
+        found = search.find(
+            text, pipeline=pipeline, filters=filters, is_hybrid=is_hybrid, limit=limit
         )
-        return self._app.search.formatted(format_, found.hits, pipeline=asked.pipeline)[0]
+        return search.formatted(format_, found.hits, pipeline=pipeline)[0]
 
-    def search(self, asked: SearchRequest) -> Iterator[schemas.SearchHit]:
+    def search(
+        self, text: str, *, pipeline: str = "", filters: Sequence[str] = (), is_hybrid: bool = False
+    ) -> Iterator[schemas.SearchHit]:
         """Passages or ranked documents that match, a page at a time."""
         place = None
         while True:
             page = self._app.search.find(
-                asked.text,
-                pipeline=asked.pipeline,
-                filters=asked.filters,
-                is_hybrid=asked.is_hybrid,
+                text,
+                pipeline=pipeline,
+                filters=filters,
+                is_hybrid=is_hybrid,
                 after=place,
                 limit=PAGE,
             )
@@ -221,26 +214,45 @@ class LocalApp(AppProtocol):
             if place is None:
                 return
 
-    def errors(self, machines: Sequence[str] = ()) -> list[schemas.ErrorGroup]:
-        check_known("machine", machines, self._app.registry.query_names.kinds)
-        return of_machines(error_group_views(self._app.dashboard.causes()), machines)
+    def errors(self) -> list[schemas.ErrorGroup]:
+        return error_group_views(self._app.dashboard.causes())
 
-    def counts(self, query: str) -> list[schemas.StatusCount]:
-        records, asked = self._app.records, self._query(query)
+    def counts(self, q: str | None = None) -> list[schemas.StatusCount]:
+        records, asked = self._app.records, self._query(q or "")
         return status_counts(records.count(asked), records.count_cancelled(asked))
+
+    def provenance(
+        self, record_id: str, *, form: Literal["prov", "openlineage"] = "prov"
+    ) -> schemas.Provenance:
+        from stateward.app.provenance import provenance
+
+        record = self._app.record(self.whole(record_id))
+        document = provenance(record, self._app.records.history(record.id), form=form)
+        return schemas.Provenance(record_id=record.id, format=form, document=document)
 
     # Actions
 
-    def act(self, verb: Verb, record_id: str, *, reason: str | None) -> schemas.Record:
+    def retry(self, record_id: str, *, reason: str | None = None) -> schemas.Record:
+        return self._act("retry", record_id, reason)
+
+    def cancel(self, record_id: str, *, reason: str | None = None) -> schemas.Record:
+        return self._act("cancel", record_id, reason)
+
+    def _act(self, verb: Verb, record_id: str, reason: str | None) -> schemas.Record:
         record_id = self.whole(record_id)
         found = self._app.actions.act(verb, record_id, actor=self._actor, reason=reason)
         return self._app.records.view(found)
 
-    def set_priority(self, record_id: str, priority: str, *, reason: str | None) -> schemas.Record:
+    def set_priority(
+        self, record_id: str, priority: int | str, *, reason: str | None = None
+    ) -> schemas.Record:
         record_id = self.whole(record_id)
         (found,) = self._app.actions.set_priority(
             [record_id], priority, actor=self._actor, reason=reason
         )
+        return self._view(found)
+
+    def _view(self, found: Record | StatewardError) -> schemas.Record:
         if isinstance(found, StatewardError):
             raise found
         return self._app.records.view(found)
@@ -268,37 +280,28 @@ class LocalApp(AppProtocol):
             progress=progress,
         )
 
-    def reprocess(self, record_id: str, *, reason: str | None) -> schemas.RecordOpened:
+    def reprocess(self, record_id: str, *, reason: str | None = None) -> schemas.RecordOpened:
         record_id = self.whole(record_id)
         made = self._app.external_driver.reprocess(record_id, actor=self._actor, reason=reason)
         record = self._app.records.view(made.record)
         return schemas.RecordOpened(record=record, is_duplicate=made.is_duplicate)
 
-    def move(self, event: str, record_id: str, *, reason: str | None) -> schemas.Record:
+    def move(self, record_id: str, event: str, *, reason: str | None = None) -> schemas.Record:
         record_id = self.whole(record_id)
         (found,) = self._app.actions.move(event, [record_id], actor=self._actor, reason=reason)
-        if isinstance(found, StatewardError):
-            raise found
-        return self._app.records.view(found)
+        return self._view(found)
 
-    def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
+    def advance(self, record_id: str, *, reason: str | None = None) -> schemas.Record:
         record_id = self.whole(record_id)
         found = self._app.external_driver.advance(record_id, actor=self._actor, reason=reason)
         return self._app.records.view(found)
 
-    def provenance(self, record_id: str, form: str) -> schemas.Provenance:
-        from stateward.app.provenance import provenance
+    def pause(self, machine: str, *, stage: str | None = None, reason: str | None = None) -> None:
+        self._app.actions.pause(machine, stage or "", actor=self._actor, reason=reason)
 
-        record = self._app.record(self.whole(record_id))
-        document = provenance(record, self._app.records.history(record.id), form=form)
-        named: Literal["prov", "openlineage"] = "prov" if form == "prov" else "openlineage"
-        return schemas.Provenance(record_id=record.id, format=named, document=document)
-
-    def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
-        self._app.actions.pause(machine, stage, actor=self._actor, reason=reason)
-
-    def resume(self, machine: str, stage: str) -> bool:
-        return self._app.actions.resume(machine, stage, actor=self._actor)
+    def resume(self, machine: str, *, stage: str | None = None) -> schemas.Paused:
+        was = self._app.actions.resume(machine, stage or "", actor=self._actor)
+        return schemas.Paused(machine=machine, stage=stage, is_paused=False, was_paused=was)
 
     # Reviews
 
@@ -320,16 +323,16 @@ class LocalApp(AppProtocol):
         return schemas.RereadAnswer(**msgspec.structs.asdict(found))
 
     def decide_flags(
-        self, record_id: str, action: FlagAction, *, reason: str | None
+        self, record_id: str, action: FlagAction, *, reason: str | None = None
     ) -> schemas.Record:
         record = self._app.flags.decide(record_id, action, actor=self._actor, reason=reason)
         return self._app.records.view(record)
 
-    def pending_reviews(self, *, limit: int) -> list[schemas.ReviewTask]:
+    def pending_reviews(self, *, limit: int) -> Iterator[schemas.ReviewTask]:
         found = self._app.reviews.pending(limit=limit)
-        return [task_view(each, actor=self._actor) for each in found]
+        return (task_view(each, actor=self._actor) for each in found)
 
-    def review(self, record_id: str) -> schemas.ReviewDetail:
+    def get_review(self, record_id: str) -> schemas.ReviewDetail:
         record_id = self.whole(record_id)
         task = self._app.reviews.task(record_id)
         return review_view(self._app.reviews, self._app.store, task, actor=self._actor)
@@ -338,17 +341,17 @@ class LocalApp(AppProtocol):
         since = self._app.clock() - days * 86_400 * SECOND
         return statistics_view(self._app.review_statistics.since(since), since=since)
 
-    def claim(self, record_id: str) -> schemas.ReviewTask:
+    def claim_review(self, record_id: str) -> schemas.ReviewTask:
         record_id = self.whole(record_id)
         task = self._app.reviews.claim(record_id, actor=self._actor, is_administrator=True)
         return task_view(task, actor=self._actor)
 
-    def unclaim(self, record_id: str) -> schemas.ReviewTask:
+    def unclaim_review(self, record_id: str) -> schemas.ReviewTask:
         record_id = self.whole(record_id)
         return task_view(self._app.reviews.unclaim(record_id, actor=self._actor), actor=self._actor)
 
     def create_review_link(
-        self, record_id: str, person: str, *, hours: float | None
+        self, record_id: str, person: str, *, hours: float | None = None
     ) -> schemas.ReviewLink:
         from stateward.app.approver_links import link_url
 
@@ -362,22 +365,31 @@ class LocalApp(AppProtocol):
         own = self._app.approver_links
         return [own.view(each) for each in own.of(self.whole(record_id))]
 
-    def revoke_review_link(self, record_id: str, link_id: str) -> bool:
+    def revoke_review_link(self, record_id: str, link_id: str) -> schemas.ReviewLinkRevoked:
         record_id = self.whole(record_id)
-        return self._app.approver_links.revoke(record_id, link_id, actor=self._actor)
+        was_open = self._app.approver_links.revoke(record_id, link_id, actor=self._actor)
+        return schemas.ReviewLinkRevoked(id=link_id, was_open=was_open)
 
-    def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
+    def review(
+        self,
+        record_id: str,
+        action: str,
+        *,
+        corrected: Corrections | None = None,
+        moved: Mapping[str, str] | None = None,
+        notes: str | None = None,
+        reason_code: str | None = None,
+    ) -> schemas.Record:
         from stateward.engine.answers import DecisionRequest
 
-        record_id = self.whole(record_id)
         deciding = DecisionRequest(
-            record_id=record_id,
-            action=answer.action,
+            record_id=self.whole(record_id),
+            action=action,
             actor=self._actor,
-            corrected=dict(answer.corrected),
-            moved=answer.moved,
-            notes=answer.notes,
-            reason_code=answer.reason_code,
+            corrected=_values(corrected),
+            moved=moved or {},
+            notes=notes,
+            reason_code=reason_code,
             is_administrator=True,  # who runs the command on this machine has all rights to it
         )
         return self._app.records.view(self._app.reviews.decide(deciding))
@@ -387,9 +399,9 @@ class LocalApp(AppProtocol):
         record_id: str,
         to: str,
         *,
-        corrected: Corrections,
-        is_blind: bool,
-        notes: str | None,
+        corrected: Corrections | None = None,
+        is_blind: bool = False,
+        notes: str | None = None,
     ) -> schemas.ReviewTask:
         from stateward.engine.answers import OpinionRequest
 
@@ -397,127 +409,23 @@ class LocalApp(AppProtocol):
             record_id=self.whole(record_id),
             actor=self._actor,
             to=to,
-            values=dict(corrected),
+            values=_values(corrected),
             is_blind=is_blind,
             notes=notes,
             is_administrator=True,
         )
         return task_view(self._app.reviews.refer(asking), actor=self._actor)
 
-    # The installation
-
-    def audit(self, wanted: AuditFilter, *, is_rising: bool = False) -> Iterator[schemas.AuditItem]:
-        from stateward.app.views import audit_view
-        from stateward.storage.audit import ENTRIES_MAX, AuditQuery
-
-        query = AuditQuery(
-            actor=wanted.actor,
-            verb=wanted.verb,
-            record_id=wanted.record_id and self.whole(wanted.record_id),
-            since=_moment("since", wanted.since),
-            until=_moment("until", wanted.until),
-        )
-        place = None
-        while found := self._app.audit.find(
-            query, place=place, is_rising=is_rising, limit=ENTRIES_MAX
-        ):
-            for place, entry in found:
-                yield audit_view(place, entry)
-
-    def doctor(self) -> schemas.Diagnosis:
-        from stateward.app.doctor import checks
-
-        return diagnosis_view(checks(self._app))
-
-    def verify(
-        self, *, checkpoint: str | None = None, progress: Callable[[str, int], None]
-    ) -> schemas.Verification:
-        from stateward.proofs.history_checkpoint import read_checkpoint
-
-        kept = None if checkpoint is None else read_checkpoint(checkpoint)
-        return verification_view(self._app.admin.verify(kept=kept, progress=progress))
-
-    def erase(
-        self,
-        record_ids: Sequence[str],
-        *,
-        subject: str | None,
-        reason: str,
-        is_dry_run: bool,
-        is_compacted: bool,
-        progress: Callable[[str], None],
-    ) -> schemas.ErasureAnswer:
-        from stateward.app.subjects import records_of, remaining_copies
-        from stateward.app.views import erasure_view
-
-        app = self._app
-        named = [self.whole(each) for each in record_ids]
-        wanted = named if subject is None else records_of(app, subject)
-        done = app.eraser.erase(wanted, actor=person(), reason=reason, is_dry_run=is_dry_run)
-        # Also if nothing was left to erase: the command that erased it may have been killed before this.
-        if is_compacted and not is_dry_run and (done.erased or not app.database.is_compact):
-            progress("the database is written anew")
-            app.database.compact()
-        copies = remaining_copies(app.settings, is_compacted=is_compacted)
-        return erasure_view(done, copies=copies, is_dry_run=is_dry_run)
-
-    def hold(self, record_id: str, *, reason: str, is_held: bool) -> schemas.HeldRecord:
-        from stateward.app.views import held_view
-
-        change = self._app.eraser.hold if is_held else self._app.eraser.release
-        done = change(self.whole(record_id), actor=person(), reason=reason)
-        return held_view(done, is_held=is_held)
-
-    def holds(self) -> list[schemas.HeldRecord]:
-        from stateward.app.views import held_view
-
-        return [held_view(each, is_held=True) for each in self._app.eraser.holds()]
-
-    def apply_retention(
-        self, *, is_dry_run: bool, progress: Callable[[str, int], None]
-    ) -> schemas.RetentionAnswer:
-        from stateward.app.views import retention_view
-
-        done = self._app.retention.run(actor=person(), is_dry_run=is_dry_run, progress=progress)
-        return retention_view(done, is_dry_run=is_dry_run)
-
-    def dead_letters(self) -> Iterator[schemas.DeadLetter]:
-        from stateward.app.views import dead_letter_view
-
-        before = None
-        while found := self._app.store.dead_letters.page(before=before, limit=PAGE):
-            yield from (dead_letter_view(*each) for each in found)
-            before = found[-1][0]
-
-    def feed(self) -> schemas.FeedDocument:
-        from stateward.app.feed import feed_status, feed_view
-
-        return feed_view(self._app, feed_status(self._app))
-
-    def replay_feed(self, seq: int) -> schemas.FeedDocument:
-        from stateward.app.feed import feed_view, replay_feed
-
-        return feed_view(self._app, replay_feed(self._app, seq, actor=person()))
-
     def gold_lines(self) -> Iterator[bytes]:
         return (each.line() for each in self._app.reviews.gold())
 
-    def export_history(
-        self, folder: Path, *, progress: Callable[[str, int], None]
-    ) -> dict[str, int]:
-        """Write the whole history into a new or empty folder."""
-        return self._app.admin.export(folder, progress=progress)
 
-
-def _moment(name: str, text: str | None) -> Micros | None:
-    if text is None:
-        return None
-    try:
-        return from_iso(text)
-    except (ValueError, OverflowError):
-        raise InvalidRequest(
-            f"--{name} is a time with its zone, such as 2026-11-16T00:00:00Z"
-        ) from None
+def _values(corrected: Corrections | None) -> Values:
+    """Values of a reviewer, as the engine takes them."""
+    return {
+        name: list(each) if isinstance(each, tuple) else each
+        for name, each in (corrected or {}).items()
+    }
 
 
 def _check_source_type(given: str | None, known: Collection[str]) -> None:

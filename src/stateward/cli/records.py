@@ -4,10 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from stateward.cli.apps import check_known
 from stateward.cli.context import CliContext, Command, limit_option, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.extensions import installed_plugins
@@ -265,7 +266,7 @@ def history(context: CliContext, record_id: str) -> None:
     lines are whole transitions, as the API has them.
     """
     with context.app() as app:
-        transitions = app.history(record_id)
+        transitions = list(app.history(record_id))
     if context.is_for_programs:
         context.emit_rows(transitions)
     else:
@@ -291,14 +292,14 @@ def history(context: CliContext, record_id: str) -> None:
     help="W3C PROV-JSON, or a list of OpenLineage run events.",
 )
 @pass_context
-def provenance(context: CliContext, record_id: str, form: str) -> None:
+def provenance(context: CliContext, record_id: str, form: Literal["prov", "openlineage"]) -> None:
     """Print the history of a record in the format of other tools.
 
     Always JSON. Each state is an entity, each transition an activity with its actor; OpenLineage has a start and an end
     for each attempt at a stage.
     """
     with context.app() as app:
-        context.emit(app.provenance(record_id, form).document)
+        context.emit(app.provenance(record_id, form=form).document)
 
 
 def write_history(transitions: Sequence["Transition"]) -> None:
@@ -493,7 +494,7 @@ def items(
         known = ", ".join(("json", "jsonl", "csv", *_exports()))
         raise click.UsageError(f"there is no format {form!r}; there are: {known}")
     with context.app() as app:
-        found = [app.items(each, stage=stage, kind=kind, edition=edition) for each in ids]
+        found = [app.stage_items(each, stage=stage, kind=kind, edition=edition) for each in ids]
         for record_id, each in zip(ids, found, strict=True):
             if each.stage is None:
                 nothing = f"no stage of {record_id} has produced anything yet"
@@ -590,7 +591,9 @@ def errors(context: CliContext, *, machines: tuple[str, ...]) -> None:
     The most frequent cause comes first. Retry a whole group with: stateward retry --query 'error:CODE'.
     """
     with context.app() as app:
-        groups = app.errors(machines)
+        if machines:
+            check_known("machine", machines, app.statuses())
+        groups = [each for each in app.errors() if not machines or each.machine in machines]
     if context.is_for_programs:
         context.emit_rows(groups)
     elif not groups:
@@ -619,7 +622,7 @@ def counts(context: CliContext, words: tuple[str, ...]) -> None:
     have a line of their own, whatever status they were stopped in: they did not fail.
     """
     with context.app() as app:
-        rows = app.counts(" ".join(words))
+        rows = app.counts(" ".join(words) or None)
     if context.is_for_programs:
         context.emit_rows(rows)
     elif not rows:

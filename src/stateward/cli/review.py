@@ -5,12 +5,12 @@ What a decision means is the business of `reviews`; this is its context. A decis
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stateward.cli.apps import ReviewAnswer
 from stateward.cli.context import CliContext, Command, Group, limit_option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import (
@@ -100,7 +100,7 @@ def list_(context: CliContext, *, limit: int) -> None:
     The nearest deadline comes first.
     """
     with context.app() as app:
-        tasks = app.pending_reviews(limit=limit)
+        tasks = list(islice(app.pending_reviews(limit=limit), limit))
     if context.is_for_programs:
         context.emit_rows(tasks)
         return
@@ -120,7 +120,7 @@ def show(context: CliContext, *, record_id: str) -> None:
     One that is decided says by whom, when and how.
     """
     with context.app() as app:
-        found = app.review(record_id)
+        found = app.get_review(record_id)
     if context.json:
         context.emit(found)
         return
@@ -136,7 +136,7 @@ def claim(context: CliContext, *, record_id: str) -> None:
     For a while (`reviews.claim_seconds`) no other person may decide it. The owner of a claim may renew it.
     """
     with context.app() as app:
-        task = app.claim(record_id)
+        task = app.claim_review(record_id)
     if context.json:
         context.emit(task)
     elif task.claim is not None:
@@ -149,7 +149,7 @@ def claim(context: CliContext, *, record_id: str) -> None:
 def unclaim(context: CliContext, *, record_id: str) -> None:
     """Give a claimed review back, for others to claim."""
     with context.app() as app:
-        task = app.unclaim(record_id)
+        task = app.unclaim_review(record_id)
     if context.json:
         context.emit(task)
     else:
@@ -177,7 +177,7 @@ def approve(
     Of several records each is decided for itself; if any is refused, the others still are decided, and the exit code
     is 4.
     """
-    return _decide(context, record_ids, ReviewAnswer("approve", notes=notes, reason_code=code))
+    return _decide(context, record_ids, "approve", notes=notes, reason_code=code)
 
 
 @review.command(
@@ -202,7 +202,7 @@ def reject(
     """
     if notes is None and code is None:
         raise click.UsageError("say why: --reason TEXT, or --code CODE where the review has codes")
-    return _decide(context, record_ids, ReviewAnswer("reject", notes=notes, reason_code=code))
+    return _decide(context, record_ids, "reject", notes=notes, reason_code=code)
 
 
 @review.command(
@@ -249,8 +249,15 @@ def correct(
         raise click.UsageError(
             "name at least one field: --set FIELD=VALUE, --none FIELD, --move FROM=TO or --values"
         )
-    answer = ReviewAnswer("correct", corrected=values, moved=moved, notes=notes, reason_code=code)
-    return _decide(context, (record_id,), answer)
+    return _decide(
+        context,
+        (record_id,),
+        "correct",
+        corrected=values,
+        moved=moved,
+        notes=notes,
+        reason_code=code,
+    )
 
 
 @review.command(
@@ -454,7 +461,7 @@ def advance(
 # Parts
 
 
-def _decide(context: CliContext, record_ids: Sequence[str], answer: ReviewAnswer) -> Exit:
+def _decide(context: CliContext, record_ids: Sequence[str], action: str, **answer: Any) -> Exit:  # noqa: ANN401 - the rest of `AppProtocol.review`
     """Decide one review, or each of several for itself."""
     from stateward.core.errors import StatewardError, StoreUnreachable
 
@@ -463,7 +470,7 @@ def _decide(context: CliContext, record_ids: Sequence[str], answer: ReviewAnswer
     with context.app() as app:
         for record_id in dict.fromkeys(record_ids):
             try:
-                record = app.decide(record_id, answer)
+                record = app.review(record_id, action, **answer)
             except StatewardError as error:
                 if len(record_ids) == 1 or isinstance(error, StoreUnreachable):
                     raise
@@ -482,7 +489,7 @@ def _decide(context: CliContext, record_ids: Sequence[str], answer: ReviewAnswer
 
 def _still_needed(app: "AppProtocol", record: "Record") -> str:
     """How many approvals are left where one is not enough."""
-    task = app.review(record.id)
+    task = app.get_review(record.id)
     left = task.approvals_needed - len(task.approvals)
     return "" if task.decision is not None else f" ({plural(left, 'approval')} to go)"
 

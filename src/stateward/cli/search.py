@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.apps import SearchRequest
 from stateward.cli.context import CliContext, Command, limit_option, pass_context
 from stateward.cli.output import plural, write, write_lines
 
@@ -102,11 +101,14 @@ def search(
     elif not words:
         raise click.UsageError("name what to look for, or give --rebuild")
     with context.app() as app:
-        asked = SearchRequest(" ".join(words), pipeline, filters, is_hybrid=hybrid)
+        text = " ".join(words)
         if format_:
-            write_lines([app.search_as(asked, format_, limit=limit)])
+            ranked = app.search_as(
+                text, format_, pipeline=pipeline, filters=filters, is_hybrid=hybrid, limit=limit
+            )
+            write_lines([ranked])
             return
-        found = app.search(asked)
+        found = app.search(text, pipeline=pipeline, filters=filters, is_hybrid=hybrid)
         if context.is_for_programs:
             context.emit_rows(islice(found, limit))
             return

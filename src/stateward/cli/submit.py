@@ -222,7 +222,7 @@ class _Sending:
         from stateward.core.errors import StatewardError, StoreError
 
         try:
-            opened = self._app.submit(
+            opened = self._app.submit_document(
                 source, machine=machine, name=name, labels=labels, priority=priority, reason=reason
             )
         except StoreError:  # it would refuse the rest as well

@@ -3,7 +3,8 @@
 A secret is shown by `add`, `show` and `rotate` and nowhere else.
 """
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -15,10 +16,10 @@ from stateward.cli.output import (
     write,
     write_table,
 )
-from stateward.cli.webhook_apps import DeliveryState, webhooks
 
 if TYPE_CHECKING:
     from stateward import schemas
+    from stateward.cli.apps import DeliveryState
     from stateward.core.model import Fields
 
 STATES = ("pending", "delivered", "dead")
@@ -60,13 +61,19 @@ def webhook() -> None:
     help="The envelope of a message.",
 )
 @pass_context
-def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str) -> None:
+def add(
+    context: CliContext,
+    *,
+    url: str,
+    events: tuple[str, ...],
+    content: Literal["standard", "cloudevents"],
+) -> None:
     """Add an endpoint that receives events from now on.
 
     Its secret is made and shown: the receiver checks signatures with it, as Standard Webhooks has it.
     """
-    with webhooks(context) as own:
-        _show(context, own.add(url, events, content))
+    with context.app() as app:
+        _show(context, app.add_webhook(url, events, content=content))
 
 
 @webhook.command(
@@ -78,8 +85,8 @@ def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str)
 @pass_context
 def list_(context: CliContext) -> None:
     """List webhooks with their events and states."""
-    with webhooks(context) as own:
-        found = own.all()
+    with context.app() as app:
+        found = app.webhooks()
     if context.is_for_programs:
         context.emit_rows(_plain(each) for each in found)
         return
@@ -98,8 +105,8 @@ def show(context: CliContext, *, webhook_id: str) -> None:
 
     Over --server the secret is not shown: it is sent once, by `add` or `rotate`.
     """
-    with webhooks(context) as own:
-        _show(context, own.get(own.whole(webhook_id)))
+    with context.app() as app:
+        _show(context, app.webhook(app.whole_webhook(webhook_id)))
 
 
 @webhook.command("rotate", examples=["stateward webhook rotate WH_01h2k3"])
@@ -110,8 +117,8 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 
     For a day (notifications.rotation_seconds) messages are signed with both, so that the receiver can change in peace.
     """
-    with webhooks(context) as own:
-        _show(context, own.rotate(own.whole(webhook_id)))
+    with context.app() as app:
+        _show(context, app.rotate_webhook(app.whole_webhook(webhook_id)))
 
 
 @webhook.command("enable", examples=["stateward webhook enable WH_01h2k3"])
@@ -119,8 +126,8 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 @pass_context
 def enable(context: CliContext, *, webhook_id: str) -> None:
     """Deliver to an endpoint again that was disabled."""
-    with webhooks(context) as own:
-        _show(context, own.enable(own.whole(webhook_id)))
+    with context.app() as app:
+        _show(context, app.enable_webhook(app.whole_webhook(webhook_id)))
 
 
 @webhook.command(
@@ -134,8 +141,8 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
 
     What waits for it goes to the dead; enable it and replay them to deliver them after all.
     """
-    with webhooks(context) as own:
-        _show(context, own.disable(own.whole(webhook_id), reason))
+    with context.app() as app:
+        _show(context, app.disable_webhook(app.whole_webhook(webhook_id), reason=reason or None))
 
 
 @webhook.command("remove", examples=["stateward webhook remove WH_01h2k3"])
@@ -143,9 +150,9 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
 @pass_context
 def remove(context: CliContext, *, webhook_id: str) -> None:
     """Delete an endpoint and its delivery log."""
-    with webhooks(context) as own:
-        webhook_id = own.whole(webhook_id)
-        own.remove(webhook_id)
+    with context.app() as app:
+        webhook_id = app.whole_webhook(webhook_id)
+        app.remove_webhook(webhook_id)
     if context.is_for_programs:
         context.emit({"removed": webhook_id})
     else:
@@ -157,8 +164,8 @@ def remove(context: CliContext, *, webhook_id: str) -> None:
 @pass_context
 def ping(context: CliContext, *, webhook_id: str) -> Exit:
     """Send a test to an endpoint and show its answer."""
-    with webhooks(context) as own:
-        delivery = own.ping(own.whole(webhook_id))
+    with context.app() as app:
+        delivery = app.test_webhook(app.whole_webhook(webhook_id))
     _show_delivery(context, delivery)
     return Exit.OK if delivery.state == "delivered" else Exit.FOUND_PROBLEMS
 
@@ -180,25 +187,25 @@ def log(
     *,
     webhook_id: str | None,
     record_id: str | None,
-    state: DeliveryState | None,
+    state: "DeliveryState | None",
     message_id: str | None,
     limit: int,
 ) -> None:
     """Show what was delivered, newest first."""
-    with webhooks(context) as own:
-        webhook_id = webhook_id and own.whole(webhook_id)
+    with context.app() as app:
+        webhook_id = webhook_id and app.whole_webhook(webhook_id)
         if message_id is None:
-            found = own.deliveries(
+            found = app.deliveries(
                 webhook_id=webhook_id,
-                record_id=record_id and own.whole_record(record_id),
+                record_id=record_id and app.whole(record_id),
                 state=state,
                 limit=limit,
             )
-            _list_deliveries(context, found)
+            _list_deliveries(context, list(islice(found, limit)))
             return
         if webhook_id is None:
             raise click.UsageError("name the endpoint too: stateward webhook log ID --message ID")
-        delivery = own.delivery(webhook_id, message_id)
+        delivery = app.delivery(webhook_id, message_id)
     if context.jsonl:
         context.emit_rows([_plain(delivery)])
     else:
@@ -211,9 +218,9 @@ def log(
 @pass_context
 def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
     """List what could not be delivered."""
-    with webhooks(context) as own:
-        named = webhook_id and own.whole(webhook_id)
-        found = own.deliveries(webhook_id=named, record_id=None, state="dead", limit=limit)
+    with context.app() as app:
+        named = webhook_id and app.whole_webhook(webhook_id)
+        found = list(islice(app.deliveries(webhook_id=named, state="dead", limit=limit), limit))
     _list_deliveries(context, found)
 
 
@@ -246,9 +253,14 @@ def replay(
     """
     if since is not None:
         _check_moment(since)
-    with webhooks(context) as own:
-        named = webhook_id and own.whole(webhook_id)
-        count = own.replay(webhook_id=named, message_id=message_id, is_dead=is_dead, since=since)
+    with context.app() as app:
+        named = webhook_id and app.whole_webhook(webhook_id)
+        count = app.replay_deliveries(
+            webhook_id=named,
+            message_id=message_id,
+            state="dead" if is_dead else None,
+            since=since,
+        ).replayed
     if context.is_for_programs:
         context.emit({"replayed": count})
     else:

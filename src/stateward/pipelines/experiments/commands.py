@@ -34,7 +34,7 @@ def bundle(context: CliContext, record_id: str, out: str) -> None:
                 f"{record_id} is in {record.status!r}; a bundle is given out once a person has published it: "
                 f"stateward review approve {record_id}"
             )
-        approval = app.history(record_id)[-1]
+        approval = list(app.history(record_id))[-1]
         files = {
             each.name: b"".join(app.file(record_id, each.stage, each.name))
             for each in app.files(record_id)

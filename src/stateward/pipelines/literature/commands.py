@@ -291,7 +291,7 @@ def _moving(name: str, event: str, doc: str, example: str) -> None:
         with context.app() as app:
             if dry_run:
                 return _show_allowed(context, app, event, ids)
-            return _tell(context, _each(ids, lambda id_: app.move(event, id_, reason=reason)))
+            return _tell(context, _each(ids, lambda id_: app.move(id_, event, reason=reason)))
 
 
 def _each(
@@ -393,7 +393,7 @@ def adopt(
         raise click.UsageError(f"--files {files}: there is no such folder")
     if not folders:
         with context.app() as service:
-            moved = _each(what, lambda id_: service.move("document.adopted", id_, reason=reason))
+            moved = _each(what, lambda id_: service.move(id_, "document.adopted", reason=reason))
         return _tell(context, moved)
     with _service(context) as service:
         added: list[AddedPaper] = []
@@ -438,7 +438,7 @@ def retry(context: CliContext, *, ids: tuple[str, ...], reason: str | None, dry_
     with context.app() as app:
         if dry_run:
             return _show_allowed(context, app, "retry.requested", ids)
-        answers = _each(ids, lambda id_: app.act("retry", id_, reason=reason))
+        answers = _each(ids, lambda id_: app.retry(id_, reason=reason))
     return _tell(context, answers)
 
 
@@ -488,7 +488,7 @@ def _refresh(app: "AppProtocol", record_id: str, *, is_dry_run: bool) -> dict[st
         asked = RereadRequest(hints={REFRESH: "yes"}, is_preview=is_dry_run, accept_flags=True)
         found = app.reread(record_id, asked)
         is_changed = bool(found.added or found.removed or found.has_other_facts)
-        codes = [str(each["code"]) for each in app.items(record_id, stage="validate").rows]
+        codes = [str(each["code"]) for each in app.stage_items(record_id, stage="validate").rows]
     except StatewardError as error:
         return {"id": record_id, "outcome": "refused", "error": str(error)}
     return {
