@@ -42,6 +42,7 @@ from stateward.settings import Settings
 
 SQLITE_FILE = "stateward.db"  # of sets before `PIECES_FORMAT`
 PIECES_FORMAT = 2
+JOURNALS = ("-wal", "-journal")  # beside an SQLite database
 UNFINISHED = ".restoring"  # in a ledger that is being copied
 OTHER_HASH = "is not the file that was backed up: it cannot be read, or its hash is another"
 
@@ -98,6 +99,7 @@ def _bring_back(
     with _put_together(database, place, settings.store_path, progress) as whole:
         missing = _copy_documents(place, listing.split(), own, progress)
         _copy_ledger(files, made, settings)
+        _refuse_store(settings)  # a service that was started meanwhile has made one
         whole.replace(settings.store_path)
         sync_folder(settings.store_path.parent)
     return made, missing
@@ -279,3 +281,10 @@ def _refuse_store(settings: Settings) -> None:
         raise InvalidRequest(
             f"there is a store at {path}: name another data folder, or move this one away first"
         )
+    for left in () if path is None else (Path(f"{path}{end}") for end in JOURNALS):
+        # SQLite takes it for that of the restored database, and writes its pages over those of the set.
+        if left.exists() and left.stat().st_size:
+            raise InvalidRequest(
+                f"there is {left} without its database, which may hold what was written last: name another data "
+                "folder, or move this file to the database that it belongs to first"
+            )
