@@ -14,10 +14,10 @@ WORKERS ?= 3
 ARGS ?=
 UPGRADE ?=
 
-# $(call bootstrap,level): run the first of $(PYTHONS) that is new enough on bootstrap.py.
+# $(call bootstrap,level): run the first of $(PYTHONS) that is new enough, and not a minimal one, on bootstrap.py.
 define bootstrap
 for python in $(PYTHONS); do \
-  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+  if $$python -c 'import ssl, sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
     exec $$python tools/bootstrap/bootstrap.py $(1); \
   fi; \
 done; \
