@@ -39,6 +39,7 @@ from stateward.pipelines.kit.pdf.visibility import (
     stamps,
     struck_words,
 )
+from stateward.pipelines.kit.pdf.word_gaps import tokens
 
 PAGES_MAX = 2000
 CHARS_PER_PAGE_MAX = 300_000
@@ -64,7 +65,6 @@ _BOLD = re.compile(rb"(?i:bold|black|heavy|demi)|-Medi(?!um)|(?:CM|SF|EC)BX[0-9]
 RAISED_MAX = (
     0.9  # of the height of a word: glyphs that touch it and are smaller are signs beside it
 )
-_TOKEN = re.compile(r"[^\s\x00\uffff]+")
 
 _Box = tuple[float, float, float, float]  # left, bottom, right, top: y grows upwards in a PDF
 
@@ -327,6 +327,16 @@ class _Glyphs:
         thing = raw.FPDFText_GetTextObject(self._text, index)
         return ctypes.addressof(thing.contents) if thing else 0
 
+    def font(self, index: int) -> int:
+        """Which font a glyph is of; 0 if it is of none."""
+        thing = raw.FPDFText_GetTextObject(self._text, index)
+        font = raw.FPDFTextObj_GetFont(thing) if thing else None
+        return ctypes.addressof(font.contents) if font else 0
+
+    def is_printed(self, index: int) -> bool:
+        """Whether a character is in the file: pdfium puts in blanks where it guesses them."""
+        return not raw.FPDFText_IsGenerated(self._text, index)
+
     def is_bold(self, index: int, thing: int) -> bool:
         """Whether the font of a text object says of itself that it is bold: by its name, or by its flag.
 
@@ -387,8 +397,8 @@ def _words(
     """
     straight = -math.radians(view.rotation)  # pdfium counts angles clockwise
     run, last, is_hidden = 0, None, False
-    for token in _TOKEN.finditer(letters):
-        text, start = token[0], token.start()
+    read = tokens(letters, box=glyphs.box, font=glyphs.font, is_printed=glyphs.is_printed)
+    for text, start, goes_on in read:
         level = _level_word(text, start, glyphs, view) if not view.rotation else None
         if level is None and _is_turned(text, start, glyphs, view, straight):
             is_seen = view.shows(*_centre(glyphs.box(start))) and not ink.hides_run(start)
@@ -404,6 +414,9 @@ def _words(
             is_tiny = word.bottom - word.top < HEIGHT_MIN
             if is_tiny or ink.hides_colour(start, partial(glyphs.box, start)):
                 unseen.append(word.text)
+                continue
+            if goes_on and last is not None and not is_hidden:
+                last.text, last.x1 = last.text + word.text, max(last.x1, word.x1)
                 continue
             if last is None or not _follows(last, word):
                 run += 1
