@@ -214,6 +214,28 @@ def test_an_export_is_six_files_and_counts(demo: Shell, tmp_path: Path) -> None:
     assert lane["count"] == 13
 
 
+def test_an_export_is_verified_without_a_store(demo: Shell, tmp_path: Path) -> None:
+    folder, kept = tmp_path / "out", tmp_path / "checkpoint.txt"
+    demo("verify", "--out", str(kept))
+    demo("export", "history", "--out", str(folder))
+    nowhere = ("--data", str(tmp_path / "nowhere"))
+
+    done = demo(*nowhere, "verify", str(folder), "--checkpoint", str(kept))
+    answer = demo.json(*nowhere, "verify", str(folder))
+    refused = demo("verify", str(folder), "--documents")
+    records = folder / "records.jsonl"
+    records.write_text(records.read_text().replace('"status":"normalized"', '"status":"parsed"'))
+    changed = demo("verify", str(folder))
+
+    assert done.exit_code == Exit.OK
+    assert "13 transitions are sound" in done.stderr
+    assert "they are the 13 transitions of the checkpoint, grown" in done.stderr
+    assert answer["is_sound"] is True
+    assert refused.exit_code == Exit.USAGE
+    assert changed.exit_code == Exit.FOUND_PROBLEMS
+    assert "records.jsonl" in changed.stdout
+
+
 def test_an_export_never_overwrites(demo: Shell, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
 

@@ -18,6 +18,8 @@ from stateward.cli.ledger.options import PublicKey
 from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stateward.app import App
     from stateward.proofs.history_checkpoint import HistoryCheckpoint
     from stateward.schemas import Diagnosis, Verification
@@ -41,9 +43,12 @@ if TYPE_CHECKING:
         "stateward verify --ledger ledger/",
         "stateward verify ledger/ --checkpoint checkpoint.txt",
         "stateward verify export.jsonl",
+        "stateward verify history/ --checkpoint checkpoint.txt",
     ],
 )
-@click.argument("place", metavar="[STORE|LEDGER]", required=False, type=click.Path(path_type=Path))
+@click.argument(
+    "place", metavar="[STORE|LEDGER|EXPORT]", required=False, type=click.Path(path_type=Path)
+)
 @click.option(
     "--ledger",
     "folder",
@@ -136,8 +141,11 @@ def verify(
     Of two checkpoints, --consistency proves that nothing that the older one covers was rewritten before the newer
     one was made, without reading the history; the proof can be checked by others, who have no store.
 
+    An EXPORT is the folder that `export history` wrote: its transitions, each record against the last of them, and the
+    audit log, also with a --checkpoint that was kept elsewhere. No store is needed.
+
     A LEDGER is a ledger directory or a file: what `ledger export` wrote, a delta beside its manifest, or the
-    transitions.jsonl of `export history`. Reads every byte: the hash chain, each file against the manifest, each
+    transitions.jsonl of `export history` alone. Reads every byte: the hash chain, each file against the manifest, each
     snapshot against its checksum and the log, and of a directory each move against its machine. Ends with 1 on any
     damage.
     """
@@ -157,13 +165,11 @@ def verify(
                 "--consistency compares two checkpoints, by a --proof or a store"
             )
         return _consistency(context, place, pair, proof_file, signed_by, out, read_only)
-    if place is not None and (place.is_file() or _is_ledger(place)):
+    if place is not None and (verify_files := _verifier_of(place)) is not None:
         if folder is not None or out is not None or with_documents:
-            sentence = "--ledger, --documents and --out are about a store, not about a ledger"
+            sentence = "--ledger, --documents and --out are about a store, not about its files"
             raise click.UsageError(sentence)
-        from stateward.cli.ledger.verify import verify_ledger
-
-        return verify_ledger(context, place, checkpoint=kept, signed_by=signed_by)
+        return verify_files(context, place, checkpoint=kept, signed_by=signed_by)
     if place is not None:
         _use_store(context, place)
     checkpoint = None if kept is None else _read_kept(kept, signed_by)
@@ -336,6 +342,30 @@ def _is_ledger(place: Path) -> bool:
     from stateward.ledger.manifest import is_ledger
 
     return place.is_dir() and is_ledger(place)
+
+
+def _verifier_of(place: Path) -> "Callable[..., Exit] | None":
+    """What verifies a ledger or an export; None of a store."""
+    from stateward.proofs.history_file import is_export
+
+    if place.is_file() or _is_ledger(place):
+        from stateward.cli.ledger.verify import verify_ledger
+
+        return verify_ledger
+    return _verify_export if is_export(place) else None
+
+
+def _verify_export(
+    context: CliContext, place: Path, *, checkpoint: Path | None, signed_by: str | None
+) -> Exit:
+    from stateward.cli.ledger.verify import tell_verification
+    from stateward.engine.export_check import check_export
+
+    kept = None if checkpoint is None else _read_kept(checkpoint, signed_by)
+    found = check_export(
+        place, kept=kept, progress=lambda what, count: context.progress(f"{what}: {count:,}")
+    )
+    return tell_verification(context, found, is_export=True, checkpoint=kept)
 
 
 def _use_store(context: CliContext, place: Path) -> None:

@@ -20,7 +20,6 @@ from stateward.core.lanes import FORMER, Lane, LaneRouter, LogEntry, extend
 from stateward.core.machine import Machine
 from stateward.core.model import (
     Fields,
-    Json,
     Micros,
     Record,
     Transition,
@@ -357,7 +356,7 @@ def export(
     if signer is not None and audit is not None:
         text = checkpoint_of(store, audit, signer=signer, is_stored=False, lanes=lanes)
         checkpoints = [{"checkpoint": text}]
-    files: dict[str, Iterator[Mapping[str, Json] | LaneLine]] = {
+    files: dict[str, Iterator[Mapping[str, object] | LaneLine]] = {
         "transitions.jsonl": lane_lines(lanes, _log(store, until=store.log.last_seq())),
         "records.jsonl": (record_line(each) for each in store.walk()),
         "dispositions.jsonl": _dispositions(store),
@@ -373,10 +372,13 @@ def export(
     return counts
 
 
-def audit_line(entry: AuditEntry) -> Fields:
-    """An entry of the audit log in the form of the export; its hash can be computed from the lines."""
-    told: Fields = {**msgspec.to_builtins(entry), "at": to_iso(entry.at)}
-    return told
+def audit_line(entry: AuditEntry) -> dict[str, object]:
+    """An entry of the audit log in the form of the export; its hash can be computed from the lines.
+
+    Its detail is the text that is stored and hashed: sorted keys would make another one of it.
+    """
+    detail = msgspec.Raw(msgspec.json.encode(entry.detail))
+    return {**msgspec.to_builtins(entry), "at": to_iso(entry.at), "detail": detail}
 
 
 def anchor_line(lanes: Sequence[Lane]) -> Fields:
@@ -417,7 +419,7 @@ def record_line(r: Record) -> Fields:
     return line
 
 
-def _write(path: Path, lines: Iterator[Mapping[str, Json] | LaneLine], progress: Progress) -> int:
+def _write(path: Path, lines: Iterator[Mapping[str, object] | LaneLine], progress: Progress) -> int:
     count = 0
     with path.open("wb") as file:
         for count, line in enumerate(lines, 1):

@@ -18,10 +18,11 @@ from stateward.core.errors import Damage, LedgerDamaged
 from stateward.core.lanes import Lane, LaneRouter, extend
 from stateward.core.model import Fields, Transition, from_iso, to_iso
 from stateward.core.verify import LogCheck, check_link
-from stateward.proofs.history_checkpoint import lanes_root
+from stateward.proofs.history_checkpoint import HistoryCheckpoint, lanes_root, log_name
+from stateward.proofs.merkle import MerkleSpan, leaf_hash
 
 Progress = Callable[[str, int], None]
-ANCHOR_FILE = "anchor.json"
+TRANSITIONS, RECORDS, ANCHOR_FILE = "transitions.jsonl", "records.jsonl", "anchor.json"
 LINE_BYTES_MAX = 128 << 20
 """A file that is no export may have no end of line at all; it must not be read into memory for that."""
 PROGRESS_LINES = 4096
@@ -110,17 +111,41 @@ _decode = msgspec.json.Decoder(LaneLine).decode
 
 def is_history(path: Path) -> bool:
     """Whether the file is, or was, an export of the history, by its name or the start of its first line."""
-    if path.name == "transitions.jsonl":
+    if path.name == TRANSITIONS:
         return True
     with path.open("rb") as file:
         return file.read(16).startswith(LINE_START)
 
 
-class HistoryFileCheck:
-    """One pass over an exported history; `states` is where each record is at its end."""
+def is_export(folder: Path) -> bool:
+    """Whether this is a folder that `export history` wrote."""
+    return (folder / TRANSITIONS).is_file()
 
-    def __init__(self, path: Path, progress: Progress) -> None:
+
+class HistoryFileCheck:
+    """One pass over an exported history; `states` is where each record is at its end.
+
+    With `kept`, a checkpoint that was kept elsewhere, it must be the history of that one, grown. `with_trees`, the
+    roots of the Merkle trees over the lanes are computed as well. `ends` are the last transitions of all records.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        progress: Progress,
+        *,
+        kept: HistoryCheckpoint | None = None,
+        with_trees: bool = False,
+    ) -> None:
         self._path, self._progress = path, progress
+        self._kept = kept
+        self._spans: dict[int, MerkleSpan] | None = {} if with_trees or kept else None
+        self._kept_sizes = {} if kept is None else {each.lane: each.count for each in kept.lanes}
+        self.lanes: tuple[Lane, ...] = ()
+        self.trees: dict[int, str] = {}
+        self.ends: dict[str, Transition] = {}
+        self.is_cut_short = False
+        """Whether a line could not be read, so that nothing is known of what follows it."""
         self.findings: list[Damage] = []
         self.root = ""
         self.count = 0
@@ -130,9 +155,11 @@ class HistoryFileCheck:
     def run(self) -> None:
         """Read all of it, up to the first line that cannot be read."""
         lanes = self._read_anchor()
-        check = LogCheck(lanes or ())
+        self.lanes = tuple(lanes or ())
+        check = LogCheck(self.lanes, kept=() if self._kept is None else self._kept.lanes)
         places = _Places(lanes)
-        last: dict[str, Transition] = {}
+        last = self.ends
+        self._begin_trees()
         try:
             for line, found in self._lines():
                 before = last.get(found.record_id)
@@ -142,15 +169,41 @@ class HistoryFileCheck:
                     self._report(f"{finding.where}: {finding.sentence}", seq=found.seq)
                 if not places.is_next(line):
                     self._report(f"entry {found.seq}: is not the next of its lane", seq=found.seq)
+                self._grow_tree(line)
                 last[found.record_id] = found
                 self.states[found.record_id] = found.target
                 self.head = line.lane_hash
         except LedgerDamaged as error:
             self.findings += error.findings
+            self.is_cut_short = True
             return
         for finding in check.end(lanes) if lanes is not None else ():
             sentence = f"{finding.where}: {finding.sentence}"
-            self._report(f"the file and {ANCHOR_FILE} do not fit: {sentence}")
+            is_kept = finding.check == "checkpoint"
+            self._report(
+                sentence if is_kept else f"the file and {ANCHOR_FILE} do not fit: {sentence}"
+            )
+        self.trees = {lane: span.root().hex() for lane, span in (self._spans or {}).items()}
+
+    def _begin_trees(self) -> None:
+        if self._spans is not None:
+            self._spans |= {each.lane: MerkleSpan() for each in self.lanes}
+            for lane, span in self._spans.items():
+                self._compare_kept(lane, span)
+
+    def _grow_tree(self, line: LaneLine) -> None:
+        if self._spans is not None:
+            span = self._spans.setdefault(line.lane, MerkleSpan())
+            span.add(leaf_hash(line.seal.encode()))
+            if self._kept_sizes:
+                self._compare_kept(line.lane, span)
+
+    def _compare_kept(self, lane: int, span: MerkleSpan) -> None:
+        """A checkpoint binds a lane twice, by its head and by its tree, and both must be those of this history."""
+        if self._kept is not None and self._kept_sizes.get(lane) == span.end:
+            del self._kept_sizes[lane]
+            if span.root().hex() != self._kept.trees[lane]:
+                self._report(f"tree {log_name(lane)}: the checkpoint has another root for it")
 
     def _lines(self) -> Iterator[tuple[LaneLine, Transition]]:
         """Each line with its transition, once it is certain that encoding the values gives these very bytes.

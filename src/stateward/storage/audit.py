@@ -288,7 +288,7 @@ class AuditLog:
             if seq != count:
                 return [*found, f"entry {count} is missing: the next one is {seq!s}"]
             last = entry_hash(last, count, (*said, reason if sealed is None else sealed))
-            if own != last or not _is_reason(reason, salt, sealed):
+            if own != last or not is_reason(reason, salt, sealed):
                 return [*found, f"entry {count} was changed"]
             if kept is not None and kept.count == count and kept.hash != last:
                 found.append(f"entry {count} is not the one that was kept elsewhere")
@@ -329,7 +329,7 @@ class AuditLog:
         return int(count or 0)
 
 
-def _is_reason(reason: Cell, salt: Cell, sealed: Cell) -> bool:
+def is_reason(reason: Cell, salt: Cell, sealed: Cell) -> bool:
     """Whether a reason is the one that was sealed, or was erased as a whole."""
     if sealed is None:
         return salt is None

@@ -1,5 +1,6 @@
 """Checking a ledger: what `stateward verify` does with one, `stateward ledger repair`, `prove` and `export`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from stateward.cli.output import plural, write
 
 if TYPE_CHECKING:
     from stateward.ledger import LedgerVerification
+    from stateward.proofs.history_checkpoint import HistoryCheckpoint
 
 FINDINGS_SHOWN_MAX = 1000
 
@@ -27,28 +29,47 @@ def verify_ledger(
     context: CliContext, path: Path, *, checkpoint: Path | None, signed_by: str | None
 ) -> Exit:
     """Verify a ledger directory and replay it, or verify a file, and print what was found."""
-    from msgspec.structs import asdict
-
     if path.is_file() and checkpoint is not None:
         raise click.UsageError("--checkpoint needs a ledger directory, not a file")
     found = _verify(context, path, checkpoint, signed_by)
     if path.is_dir() and found.is_sound:  # a damaged log is not replayed
         found = _replay(context, path, found)
+    # Where lines were removed a note says which moves are checked.
+    moves = "; every move is valid" if path.is_dir() and not found.removed else ""
+    valid = {"is_valid": found.is_sound} if path.is_dir() else {}
+    return tell_verification(context, found, moves=moves, more=valid)
+
+
+def tell_verification(
+    context: CliContext,
+    found: "LedgerVerification",
+    *,
+    moves: str = "",
+    more: Mapping[str, bool] | None = None,
+    is_export: bool = False,
+    checkpoint: "HistoryCheckpoint | None" = None,
+) -> Exit:
+    """Print what was found in a ledger or an export."""
+    from msgspec.structs import asdict
+
     if context.json:
-        valid = {"is_valid": found.is_sound} if path.is_dir() else {}
-        context.emit({"is_sound": found.is_sound, **asdict(found), **valid})
+        context.emit({"is_sound": found.is_sound, **asdict(found), **(more or {})})
         return Exit.OK if found.is_sound else Exit.FOUND_PROBLEMS
     for finding in found.findings:
         write(finding)
     for note in found.notes:
         context.say(f"note: {note}")
-    seen = f"{plural(found.lines, 'line')} and {plural(found.snapshots, 'snapshot')}"
+    seen = plural(found.lines, "transition" if is_export else "line")
+    if not is_export:
+        seen += f" and {plural(found.snapshots, 'snapshot')}"
     if not found.is_sound:
         context.say(f"{plural(len(found.findings), 'finding')} in {seen}")
         return Exit.FOUND_PROBLEMS
-    # Where lines were removed a note says which moves are checked.
-    moves = "; every move is valid" if path.is_dir() and not found.removed else ""
     context.say(f"{seen} are sound; the head of the chain is {found.head}{moves}")
+    if checkpoint is not None:
+        context.say(
+            f"they are the {plural(checkpoint.count, 'transition')} of the checkpoint, grown"
+        )
     return Exit.OK
 
 

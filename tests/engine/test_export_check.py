@@ -1,0 +1,188 @@
+"""An export is verified without the store: each of its files, and with a checkpoint that was kept elsewhere."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward.engine.export_check import check_export
+from stateward.engine.history import checkpoint_of, export
+from stateward.ledger.verification import LedgerVerification
+from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.proofs.checkpoints import CheckpointSigner
+from stateward.proofs.history_checkpoint import (
+    HistoryCheckpoint,
+    make_checkpoint,
+    read_checkpoint,
+)
+from stateward.storage.audit import EXPORTED, HELD, AuditEntry, AuditLog
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.testing.rig import Rig
+from tests.engine import edits
+from tests.engine.forger import Forger
+
+SIGNER = CheckpointSigner(name="example.org/ours", seed=b"s" * 32)
+Lines = list[str]
+ACT = AuditEntry(at=9, actor="person:ann", verb=EXPORTED, detail={"what": "items", "a": [1]})
+
+
+class Place:
+    """A store with three records in two lanes, and its export."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database = SqliteDatabase(MEMORY)
+        self.rig = Rig(self.database, [UPLOAD])
+        self.rig.store.lanes.make(2, now=1)
+        self.rig.store.seal_former_rows(now=1)
+        self.audit = AuditLog(self.database)
+        self.work(3)
+        held = AuditEntry(at=9, actor="person:ann", verb=HELD, record_id="UL_1", reason="case 12")
+        self.audit.add([ACT, held])
+
+    def work(self, records: int) -> None:
+        self.rig.worker()
+        for number in range(records):
+            self.rig.open(labels={"number": number})
+        self.rig.run()
+
+    def checkpoint(self) -> HistoryCheckpoint:
+        made = checkpoint_of(self.rig.store, self.audit, signer=None, is_stored=False)
+        return read_checkpoint(made)
+
+    def export(self, *, signer: CheckpointSigner | None = None) -> None:
+        export(self.rig.store, self.folder, audit=self.audit, signer=signer)
+
+    def edit(self, name: str, change: Callable[[Lines], Lines]) -> None:
+        lines = change((self.folder / name).read_text("utf-8").splitlines())
+        (self.folder / name).write_text("".join(f"{each}\n" for each in lines), "utf-8")
+
+    def verify(self, kept: HistoryCheckpoint | None = None) -> LedgerVerification:
+        return check_export(self.folder, kept=kept, progress=lambda *_: None)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path / "history")
+    yield made
+    made.database.close()
+
+
+def test_an_export_is_sound_and_that_of_its_checkpoints(place: Place) -> None:
+    kept = place.checkpoint()
+    place.work(2)
+    place.audit.add([ACT])
+    place.export(signer=SIGNER)
+
+    found = place.verify(kept)
+
+    assert (found.findings, found.notes, found.lines) == ((), (), 25)
+
+
+EDITS: list[tuple[str, str, Callable[[Lines], Lines], str]] = [
+    ("a label", "records.jsonl", lambda own: [own[0].replace('"number":', '"eve":'), *own[1:]], "a field was changed"),
+    ("a status", "records.jsonl", lambda own: [own[0].replace('"normalized"', '"parsed"'), *own[1:]], "it is 'parsed'"),
+    ("an older version", "records.jsonl", lambda own: [own[0].replace('"version":4', '"version":3'), *own[1:]],
+     "is at version 3"),
+    ("a record is gone", "records.jsonl", lambda own: own[1:], "it has transitions, and is not there"),
+    ("a record twice", "records.jsonl", lambda own: [*own, own[0]], "it is there twice"),
+    ("a second key", "records.jsonl", lambda own: ['{"status":"parsed",' + own[0][1:], *own[1:]], "not as the export"),
+    ("a number in another form", "records.jsonl", lambda own: [own[0].replace('"version":4', '"version":4.0')],
+     "not as the export wrote it"),
+    ("no record", "records.jsonl", lambda own: ["{}", *own], "not as the export wrote it"),
+    ("no JSON", "records.jsonl", lambda own: ["{", *own], "cannot be read"),
+    ("who acted", "audit.jsonl", lambda own: [*own[:-1], own[-1].replace("ann", "eve")], "was changed"),
+    ("why", "audit.jsonl", lambda own: [*own[:-1], own[-1].replace("case 12", "case 13")], "was changed"),
+    ("an act is gone", "audit.jsonl", lambda own: [own[0], *own[2:]], "is missing: the next one is 3"),
+    ("the last act is cut off", "audit.jsonl", lambda own: own[:-1], "and the checkpoint counts"),
+    ("all acts are cut off", "audit.jsonl", lambda _: [], "and the checkpoint counts"),
+    ("the checkpoint", "checkpoints.jsonl", lambda own: [own[0].replace("lane 0 ", "lane 0 1")], "checkpoint"),
+    ("the last transition is cut off", "transitions.jsonl", lambda own: own[:-1], "its head counts"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [each[1:] for each in EDITS],
+    ids=[f"{each[0]} of {each[1]}" for each in EDITS],
+)
+def test_a_changed_file_of_an_export_is_found(
+    place: Place, name: str, change: Callable[[Lines], Lines], sentence: str
+) -> None:
+    place.export(signer=SIGNER)
+    place.edit(name, change)
+
+    found = place.verify()
+
+    assert any(sentence in str(each) for each in found.findings), found.findings
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "audit.jsonl", "checkpoints.jsonl"])
+def test_a_missing_file_of_an_export_is_found(place: Place, name: str) -> None:
+    place.export()
+    (place.folder / name).unlink()
+
+    assert any(each.file == name for each in place.verify().findings)
+
+
+def test_a_rewritten_export_is_found_by_a_checkpoint(place: Place) -> None:
+    kept = place.checkpoint()
+    forger = Forger(place.rig)
+    edits.rename(forger)
+    forger.seal_all()
+    forger.write()
+    place.export()
+
+    assert place.verify().is_sound
+    found = [str(each) for each in place.verify(kept).findings]
+    assert any("lane 0" in each and "rewritten" in each for each in found)
+    assert any(each.startswith("audit.jsonl") for each in found)
+
+
+def test_an_export_that_is_older_than_a_checkpoint_is_refused(place: Place) -> None:
+    place.export()
+    place.work(1)
+    place.audit.add([ACT])
+
+    found = [str(each) for each in place.verify(place.checkpoint()).findings]
+
+    assert any("or this is an older copy" in each for each in found)
+    assert any("and the checkpoint counts" in each for each in found)
+
+
+def test_a_checkpoint_with_the_trees_of_another_history_is_refused(place: Place) -> None:
+    kept = place.checkpoint()
+    place.export()
+    other = make_checkpoint(kept.lanes, audit=kept.audit, trees=dict.fromkeys(kept.trees, "f" * 64))
+
+    found = [str(each) for each in place.verify(read_checkpoint(other)).findings]
+
+    assert sum("the checkpoint has another root for it" in each for each in found) == 2
+    assert any("are not those of the checkpoint" in each for each in found)
+
+
+def test_what_moved_while_an_export_was_made_is_told(place: Place) -> None:
+    place.export()
+    place.edit(
+        "records.jsonl", lambda own: [re.sub('"version":[0-9]+', '"version":99', own[0]), *own[1:]]
+    )
+
+    found = place.verify()
+
+    assert found.is_sound
+    assert any("1 record moved after the export began" in str(each) for each in found.notes)
+
+
+def test_an_act_is_exported_with_the_text_that_is_hashed(place: Place) -> None:
+    """In the order of its keys: an auditor computes the hash from the line."""
+    place.export()
+
+    (line,) = [
+        each
+        for each in (place.folder / "audit.jsonl").read_text("utf-8").splitlines()
+        if json.loads(each)["verb"] == EXPORTED
+    ]
+
+    assert '"detail":{"what":"items","a":[1]}' in line
