@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
 
@@ -25,9 +26,14 @@ LONG_WORDS_MIN = 5
 HUGE_MIN = 2.6  # of the median height: a word that large may be a watermark
 LINES_ACROSS_MIN = 4  # words of other lines that a watermark covers
 COUNTER_WORDS_MAX = 5
+# Letters of ordinals that may be raised behind a figure; raised figures are notes, and part of no number.
+ORDINALS = frozenset("er re e ère ème st nd rd th o a º ª".split())
+RAISED_HEIGHT_MAX = 0.85  # of the word before them
+RAISED_MIN = 0.1  # of the height: how far above its baseline they stand
 # `Page 1`, `1/3`, `Seite 2 von 4`, `- 3 -`, `第 1 頁`: one or two numbers among a few letters.
 COUNTER = re.compile(r"[^0-9]{0,14}[0-9]{1,4}(?:[^0-9]{1,8}[0-9]{1,4})?[^0-9]{0,3}")
 COUNTER_KEY = "#"
+_AMOUNT_END = re.compile(r"[0-9][.,][0-9]{2}\b")
 
 MarginKey = tuple[str, int, int]  # text, and where it stands, rounded
 IsContent = Callable[[str], bool]
@@ -79,7 +85,8 @@ def lines_of(
         [
             _line(line_type, page, number, words)
             for number, words in enumerate(
-                baseline_rows(_without_watermarks(margins.split(page)[0])), start=1
+                baseline_rows(_with_ordinals(_without_watermarks(margins.split(page)[0]))),
+                start=1,
             )
         ]
         for page in pages
@@ -130,6 +137,35 @@ def _make_cells(line: PdfLine) -> list[PdfCell]:
             cells.append(PdfCell(word.text, word.x0, word.x1))
         last = word
     return cells
+
+
+def _with_ordinals(words: list[PdfWord]) -> list[PdfWord]:
+    """Words with the small raised letters of ordinals behind their figures: `1er janvier`, `3rd May`."""
+    marks = [word for word in words if word.text in ORDINALS]
+    if not marks:
+        return words
+    ending: dict[int, list[PdfWord]] = {}
+    for word in words:
+        if word.text[-1:].isdigit():
+            ending.setdefault(round(word.x1), []).append(word)
+    joined: dict[int, PdfWord | None] = {}
+    for mark in marks:
+        near = (w for at in (-1, 0, 1) for w in ending.get(round(mark.x0) + at, ()))
+        if (number := next((w for w in near if _is_raised(mark, w)), None)) is not None:
+            text = number.text + mark.text
+            joined[id(number)] = replace(number, text=text, x1=max(number.x1, mark.x1))
+            joined[id(mark)] = None
+    if not joined:
+        return words
+    found = (joined.get(id(word), word) for word in words)
+    return [word for word in found if word is not None]
+
+
+def _is_raised(mark: PdfWord, word: PdfWord) -> bool:
+    """Whether letters are smaller than a word, and stand higher on its line."""
+    height = word.bottom - word.top
+    is_small = mark.bottom - mark.top <= RAISED_HEIGHT_MAX * height
+    return is_small and word.top < mark.base < word.base - RAISED_MIN * height
 
 
 def _line(line_type: type[L], page: PdfPage, number: int, words: list[PdfWord]) -> L:
@@ -187,7 +223,8 @@ class _Margins:
         """The words of a page, and the runs that it only repeats.
 
         Two pages may well print the same text at the same place of a table, so a short run is dropped only above
-        everything that the page has of its own; a long run, or the page number, at the foot as well.
+        everything that the page has of its own; a long run, or the page number, above the first content and at the
+        foot as well, unless it stands between a figure and an amount as the text of a row does.
         """
         if not self._repeated:
             return page.words, []
@@ -197,16 +234,25 @@ class _Margins:
             (run[0].base for run, key in zip(runs, keys, strict=True) if key not in self._repeated),
             default=page.height,
         )
+        first = min((run[0].base for run in runs if self._is_named(page, run)), default=page.height)
         kept: list[PdfWord] = []
         dropped: list[Run] = []
         for run, key in zip(runs, keys, strict=True):
-            is_counter = key is not None and key[0] == COUNTER_KEY and not _starts_line(run, runs)
-            is_long = len(run) >= LONG_WORDS_MIN or is_counter
-            if key in self._repeated and (run[0].base < own - 1 or is_long):
+            if key is None or key not in self._repeated:
+                kept.extend(run)
+                continue
+            is_counter = key[0] == COUNTER_KEY and not _starts_line(run, runs)
+            is_outside = run[0].base < first or run[0].base > page.height / 2
+            is_long = len(run) >= LONG_WORDS_MIN and is_outside and not _is_in_row(run, runs)
+            if run[0].base < own - 1 or is_long or is_counter:
                 dropped.append(run)
             else:
                 kept.extend(run)
         return kept, dropped
+
+    def _is_named(self, page: PdfPage, run: Run) -> bool:
+        """Whether a run in a margin is content, as the heading of a table is."""
+        return _is_in_margin(page, run[0]) and self._is_content(" ".join(word.text for word in run))
 
     def repeated_words(self) -> Iterator[tuple[PdfPage, list[PdfWord]]]:
         """The words of repeated runs, each run from the first page that has it."""
@@ -257,6 +303,20 @@ def _runs(words: Iterable[PdfWord]) -> Iterator[Run]:
         run.append(word)
     if run:
         yield run
+
+
+def _is_in_row(run: Run, runs: list[Run]) -> bool:
+    """Whether a run has a text that begins with a figure at its left and an amount at its right, and nothing else.
+
+    What is printed across a row stands over its cells, too.
+    """
+    base, start, end = run[0].base, run[0].x0, run[-1].x1
+    beside = [other for other in runs if other is not run and abs(other[0].base - base) < 1]
+    is_left = any(each[-1].x1 <= start and each[0].text[:1].isdigit() for each in beside)
+    is_right = any(each[0].x0 >= end and _AMOUNT_END.search(each[-1].text) for each in beside)
+    return (
+        is_left and is_right and all(each[-1].x1 <= start or each[0].x0 >= end for each in beside)
+    )
 
 
 def _starts_line(run: Run, runs: list[Run]) -> bool:
