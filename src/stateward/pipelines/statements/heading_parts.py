@@ -43,7 +43,8 @@ BESIDE: dict[str, frozenset[str]] = {
     role: ANYWHERE | frozenset(words.split())
     for role, words in {
         "before": "bank booked currency money",
-        "balance": "bank booked currency money value after transaction",
+        # `Saldi Dare`, `Debit balance`: still no booking.
+        "balance": "bank booked currency money value after transaction debit credit",
         "value_date": "bank booked money transaction",
         "date": "bank money transaction",
         "date_plain": "bank transaction",

@@ -39,6 +39,7 @@ from stateward.pipelines.statements.model import (
 )
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.balance_pairs import is_of_other_account
 from stateward.pipelines.statements.pdf.choose import (
     TriedReading,
     choose_reading,
@@ -56,21 +57,20 @@ from stateward.pipelines.statements.pdf.completeness import (
     is_accounted,
     is_boxed,
     is_smudged,
-    is_sum_line,
     is_total_line,
     left_lines,
     looks_like_row,
     row_problems,
 )
 from stateward.pipelines.statements.pdf.contexts import (
-    below_account,
     below_closing,
     below_rows,
+    direction_above,
     is_pending,
     lists_checks,
     names_card,
-    on_page,
     sides_of_parts,
+    title_of_unbooked,
 )
 from stateward.pipelines.statements.pdf.printed_days import (
     begin_with_days,
@@ -87,7 +87,7 @@ from stateward.pipelines.statements.pdf.rows import (
 )
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.tables import PdfTable, has_heading, tables_of
-from stateward.pipelines.statements.pdf.titles import direction_of, title_text
+from stateward.pipelines.statements.pdf.titles import direction_of
 from stateward.pipelines.statements.pdf.tokens import (
     StatementLine,
     has_decimals,
@@ -351,9 +351,8 @@ class _Assembler:
             if self._is_skipped(table, context):
                 continue
             self._start_section_if_new(table, context)
-            titles = [title_text(line.text) for line in context]
             named = table.heading.columns[0].text
-            side = direction_of(named) or direction_of(*reversed(titles))
+            side = direction_of(named) or direction_above(context)
             side = side or (vocab.DEBIT if lists_checks(table) else "")
             builder.begin_table(side, is_unbooked=is_pending(table, context))
             sides = sides_of_parts(table, context)
@@ -392,15 +391,13 @@ class _Assembler:
         has_amounts = table.heading.has(vocab.AMOUNT_ROLES)
         if has_amounts and table.heading.has({vocab.BALANCE}):
             return False
-        # A line that begins like a total and has an amount ends what is above it.
-        above = (line for line in below_account(on_page(context, table)) if not is_sum_line(line))
-        titles = (title_text(line.text) for line in above)
-        title = next((title for title in titles if vocab.NOT_BOOKED.find(title)), "")
+        title = title_of_unbooked(table, context)
         if not title and has_amounts:
             return False
         why = f"its title is {title!r}" if title else "it has no column of amounts"
         self._decisions.append(f"the table on page {table.heading.page} is skipped: {why}")
         self._skipped |= {(line.page, line.number) for line in table.lines}
+        self._builder.context = below_rows(table.lines)
         return True
 
     def _start_section_if_new(self, table: PdfTable, context: Sequence[StatementLine]) -> None:
@@ -494,7 +491,12 @@ class _Assembler:
         if not decimal.is_sure:
             problem = StatementProblem(code="AMBIGUOUS_AMOUNTS", message=decimal.why)
             self._problems.append(problem)
-        return self._build_section(number, draft, choose_reading(draft), own, shared)
+        tried = choose_reading(draft)
+        closing = tried.closing
+        if not tried.is_sound and is_of_other_account(closing, drafts, [*own, *shared]):
+            draft.facts = [fact for fact in draft.facts if fact is not closing]
+            tried = choose_reading(draft)
+        return self._build_section(number, draft, tried, own, shared)
 
     def _currency(
         self,
@@ -753,7 +755,7 @@ class _Assembler:
         """
         before, this = sections[number - 1], sections[number]
         drafts = self._builder.sections[number - 1]
-        if not drafts or not self._begins_page(number, drafts[-1].page):
+        if not drafts or not self._begins_page(number, drafts[-1]):
             return False
         if self._accounts[number]:
             return number - 1 in self._passed_on
@@ -762,11 +764,11 @@ class _Assembler:
         is_carried = number - 1 in self._carried
         return is_carried and digits_of(before.closing) != digits_of(this.opening)
 
-    def _begins_page(self, number: int, last: int) -> bool:
+    def _begins_page(self, number: int, last: DraftRow) -> bool:
         """Whether a section begins on a later page than the last row before it, or below the end of a page."""
         page, line = self._starts[number]
-        above = [one for one in self._lines if one.page == page and one.number < line]
-        return page > last or any(PAGE_OF.search(one.text) for one in above)
+        between = [one for one in self._lines if one.page == page and last.line < one.number < line]
+        return page > last.page or any(PAGE_OF.search(one.text) for one in between)
 
     def _report_pictures(self) -> None:
         for number in self._unreadable:

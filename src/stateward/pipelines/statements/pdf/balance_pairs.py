@@ -1,14 +1,16 @@
 """Opening and closing balances that may belong together, among all that a statement prints."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from stateward.pipelines.kit import dates
 from stateward.pipelines.statements import interpret
 from stateward.pipelines.statements.model import ReadingTerms
 from stateward.pipelines.statements.pdf import vocabulary as vocab
-from stateward.pipelines.statements.pdf.rows import DATED, PrintedFact
+from stateward.pipelines.statements.pdf.rows import DATED, DraftRow, PrintedFact
+from stateward.pipelines.statements.pdf.tokens import StatementLine
 
+FIGURES_MIN = 3  # fewer are found anywhere
 PAIRS_MAX = 64  # a statement prints a handful; more would be a table that is not one
 
 KnownBalance = tuple[PrintedFact, Decimal] | None
@@ -33,6 +35,30 @@ def balance_pairs(facts: Sequence[PrintedFact], terms: ReadingTerms) -> list[Bal
     # One balance is not both: then a statement would add up of which no row was read.
     pairs = [(left, right) for left in lefts for right in rights if not _is_one(left, right)]
     return pairs[:PAIRS_MAX]
+
+
+def is_of_other_account(
+    closing: PrintedFact | None, rows: Sequence[DraftRow], lines: Iterable[StatementLine]
+) -> bool:
+    """Whether a balance below the rows, of which only the day is told, may be of an account without rows.
+
+    So it is if the balance of the last row is printed once more, as the summary of several accounts does.
+    """
+    if closing is None or closing.kind != DATED or not rows:
+        return False
+    last = rows[-1]
+    reached = _figures(last.money.get(vocab.BALANCE, ""))
+    is_below = (closing.page, closing.line) > (last.page, last.line)
+    return (
+        is_below
+        and len(reached) >= FIGURES_MIN
+        and reached != _figures(closing.value)
+        and any(_figures(token.text) == reached for line in lines for token in line.money)
+    )
+
+
+def _figures(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
 
 
 def _is_one(left: KnownBalance, right: KnownBalance) -> bool:

@@ -71,6 +71,7 @@ class TriedReading(msgspec.Struct):
 def choose_reading(draft: SectionDraft) -> TriedReading:
     """The reading that makes a section add up, else the most likely one."""
     tried: list[TriedReading] = []
+    _leave_repeated_amounts(draft)
     _doubt_rows(draft)
     for rows in _row_choices(draft):
         choice = replace(draft, rows=rows)
@@ -183,6 +184,27 @@ def _row_choices(draft: SectionDraft) -> Iterator[list[DraftRow]]:
     if 1 < len(doubtful) <= DOUBTS_MAX:
         for bits in range(1, (1 << len(doubtful)) - 1):
             yield without({at for bit, at in enumerate(doubtful) if not bits >> bit & 1})
+
+
+def _leave_repeated_amounts(draft: SectionDraft) -> None:
+    """Take a column of balances for what it is where each row repeats its own amount there: what is billed of it.
+
+    No balance does that twice, because it would have to be nothing before each row.
+    """
+    pairs = [
+        (_figures(text), _figures(entry.money[vocab.BALANCE]))
+        for entry in draft.rows
+        if vocab.BALANCE in entry.money
+        for role, text in entry.money.items()
+        if role in vocab.AMOUNT_ROLES
+    ]
+    if len(pairs) > 1 and all(own == again and own for own, again in pairs):
+        for entry in draft.rows:
+            entry.money.pop(vocab.BALANCE, None)
+
+
+def _figures(text: str) -> int:
+    return int("".join(filter(str.isdigit, text)) or 0)
 
 
 def _doubt_rows(draft: SectionDraft) -> None:

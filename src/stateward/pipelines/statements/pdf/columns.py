@@ -676,7 +676,8 @@ def _is_heading(columns: Sequence[TableColumn]) -> bool:
         vocab.is_maybe_amount(c.text) for c in known
     )
     # A table of balances alone is recognised too, so that it can be skipped.
-    return has_text and (has_amount or {vocab.DATE, vocab.BALANCE} <= roles) and len(roles) > 1
+    has_balances = vocab.BALANCE in roles and bool(roles & vocab.DATE_ROLES)
+    return has_text and (has_amount or has_balances) and len(roles) > 1
 
 
 def _is_over_dates(columns: Sequence[TableColumn], below: StatementLine | None) -> bool:

@@ -49,7 +49,7 @@ def is_accounted(
         return False
     if all(entry.direction for entry in tried.drafts) and _are_summed(tried, totals):
         return tried.sign_reading.make is by_title
-    if _is_claimed(draft, tried):
+    if _is_claimed(draft, tried, totals):
         return True
     if draft.is_inferred or any(entry.doubt for entry in tried.drafts):
         return False
@@ -70,15 +70,24 @@ def is_accounted(
     return not left_lines(tables, known)
 
 
-def _is_claimed(draft: SectionDraft, tried: TriedReading) -> bool:
-    """Whether a card that prints no balance before its rows claims what they add up to: nothing was owed before."""
+def _is_claimed(
+    draft: SectionDraft, tried: TriedReading, totals: Mapping[int, Sequence[str]]
+) -> bool:
+    """Whether a card that prints no balance before its rows claims what they add up to: nothing was owed before.
+
+    What was returned may be among them, if more was bought.
+    """
     is_debt = bool(draft.card) and tried.terms.balances == "owed" and len(tried.rows) > 1
-    if not is_debt or tried.opening is not None or tried.closing is None:
+    if not is_debt or tried.opening is not None:
         return False
     read = [_value_of(row, tried) for row in tried.rows]
-    values = [value for value in read if value is not None and value <= 0]
-    claimed = [abs(value) for value in _values(tried, [tried.closing.value])]
-    return len(values) == len(read) and abs(sum(values, Decimal(0))) in claimed
+    values = [value for value in read if value is not None]
+    printed = [text for found in totals.values() for text in found]
+    printed += [tried.closing.value] if tried.closing is not None else []
+    claimed = [abs(value) for value in _values(tried, printed)]
+    owed = -sum(values, Decimal(0))
+    is_bought = 2 * sum(value <= 0 for value in values) > len(read)
+    return len(values) == len(read) and is_bought and owed > 0 and owed in claimed
 
 
 def _are_summed(tried: TriedReading, totals: Mapping[int, Sequence[str]]) -> bool:

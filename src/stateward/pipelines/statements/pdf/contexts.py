@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from stateward.pipelines.kit.pdf.lines import cells_of
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.completeness import is_sum_line
 from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.titles import direction_of, title_text
-from stateward.pipelines.statements.pdf.tokens import StatementLine
+from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals
 
 TITLE_REACH = 6.0  # points: how far left of its first column a title may begin
 # The ends of words: Kreditkarte.
@@ -50,12 +52,45 @@ def on_page(context: Sequence[StatementLine], table: PdfTable) -> Sequence[State
     return own or context
 
 
-def below_account(context: Sequence[StatementLine]) -> Iterator[StatementLine]:
-    """The lines right above a table, nearest first, up to the one that names its account."""
-    for line in reversed(context):
-        yield line
-        if printed.account_of([line]):
+def title_of_unbooked(table: PdfTable, context: Sequence[StatementLine]) -> str:
+    """The title right above a table that lists something else than bookings; "" without one.
+
+    Further up, a line must be such a title as a whole, or be of what is still to come: "Interest Paid Year-to-Date" in
+    a summary is no title of the tables below it.
+    """
+    for number, title in enumerate(_titles_above(on_page(context, table))):
+        is_title = vocab.NOT_BOOKED.matches(title) or vocab.PENDING.find(title)
+        if is_title or (not number and vocab.NOT_BOOKED.find(title)):
+            return title
+    return ""
+
+
+def _titles_above(context: Sequence[StatementLine]) -> Iterator[str]:
+    """The texts right above a table, nearest first, as far as they may be its titles.
+
+    They end with the line that names its account, with a title that says which way its amounts go, and below any other
+    line that has an amount.
+    """
+    for number, line in enumerate(reversed(context)):
+        if is_sum_line(line):
+            continue
+        has_sum = any(has_decimals(token.text) for token in line.money)
+        if has_sum and number:
             return
+        title = title_text(line.text)
+        yield title
+        if has_sum or direction_of(title) or printed.account_of([line]):
+            return
+
+
+def direction_above(context: Sequence[StatementLine]) -> str:
+    """DEBIT or CREDIT by the nearest line above a table that says so, alone or with its first cell."""
+    for line in reversed(context):
+        first = title_text(cells_of(line)[0].text)
+        known = (role for role, titles in vocab.TITLES.items() if titles.matches(first))
+        if side := direction_of(line.text) or next(known, ""):
+            return side
+    return ""
 
 
 def sides_of_parts(table: PdfTable, context: Sequence[StatementLine]) -> list[str]:

@@ -367,7 +367,11 @@ class RowBuilder:
         self._fill(self._open, one)
         others = (cell.text for cell in cells_of(line) if cell.text != one.value_date)
         self._open.has_other_date = not is_dated and any(
-            is_date(text) and not has_decimals(text) and not _is_long_number(text)
+            is_date(text)
+            and not has_decimals(text)
+            # The number of a cheque may look like a day in figures alone: 100417.
+            and not (text.isdigit() and not self._date.isdigit())
+            and not _is_long_number(text)
             for text in others
         )
         self.context = []
@@ -650,7 +654,7 @@ def _fills_both_sides(one: ParsedLine) -> bool:
 
 
 # An amount with the code of its currency, and no other words: `11.50 USD`, `USD 1.234,00`.
-_ABROAD = re.compile(r"(?:[0-9][0-9.,' ]* ?[A-Z]{3}|[A-Z]{3} ?[0-9][0-9.,' ]*)", re.ASCII)
+_ABROAD = re.compile(r"(?:[0-9][0-9.,' ]* ?([A-Z]{3})|([A-Z]{3}) ?[0-9][0-9.,' ]*)", re.ASCII)
 
 
 def _is_foreign(entry: DraftRow, one: ParsedLine) -> bool:
@@ -660,7 +664,8 @@ def _is_foreign(entry: DraftRow, one: ParsedLine) -> bool:
     """
     if vocab.BALANCE in one.money:
         return False
-    if one.text and _ABROAD.fullmatch(one.text):
+    # `CHQ 100417` is a cheque and its number.
+    if (found := _ABROAD.fullmatch(one.text)) and (found[1] or found[2]) in CURRENCY_CODES:
         return True
     own, other = _currency_signs(entry.money), _currency_signs(one.money)
     if own and other:
