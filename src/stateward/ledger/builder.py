@@ -14,6 +14,7 @@ changed lately.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import repeat
 
@@ -39,6 +40,7 @@ from stateward.ledger.record import (
     check_count,
     check_doc_id,
     check_duration,
+    check_is_text,
     check_metadata,
     check_text,
     check_timestamp,
@@ -61,6 +63,18 @@ UNESCAPED = bytes(char for char in range(32, 127) if char not in b'"\\')
 
 Change = tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, Mapping[str, Json]]
 """(document, state[, adapter[, metadata]])"""
+_VALUE_CHECKS: dict[str, Callable[[object], None]] = {
+    "error_type": partial(check_text, what="error_type", chars_max=ERROR_TYPE_CHARS_MAX),
+    "error_message": partial(check_is_text, what="error_message"),
+    "traceback": partial(check_is_text, what="traceback"),
+    "actor": partial(check_text, what="actor", chars_max=ADAPTER_CHARS_MAX),
+    "duration_seconds": check_duration,
+    "timestamp": check_timestamp,
+    "retry_count": partial(check_count, what="retry_count"),
+    "max_retries": partial(check_count, what="max_retries"),
+    "source_seq": partial(check_count, what="source_seq", most=INT_MAX),
+}
+"""What a line may say that need not be there; too long messages are cut, not refused."""
 Columns = tuple[Sequence[str], Iterable[str], Iterable[str]]
 
 
@@ -377,27 +391,9 @@ class LineBuilder:
                 self._adapters.add(entry.adapter)
         if entry.metadata or type(entry.metadata) is not dict:
             check_metadata(entry.metadata, bytes_max=self._metadata_bytes_max)
-        if entry.error_type is not None:
-            check_text(entry.error_type, what="error_type", chars_max=ERROR_TYPE_CHARS_MAX)
-        if entry.actor is not None:
-            check_text(entry.actor, what="actor", chars_max=ADAPTER_CHARS_MAX)
-        for what, text in (("error_message", entry.error_message), ("traceback", entry.traceback)):
-            if text is not None and type(text) is not str:
-                raise InvalidRequest(f"{what} is text, not {type(text).__name__}")
-        _check_numbers(entry)
-
-
-def _check_numbers(entry: LedgerEntry) -> None:
-    """Whatever is written must be readable: `1.0` is no count for a reader, although Python takes it for one."""
-    if entry.duration_seconds is not None:
-        check_duration(entry.duration_seconds)
-    if entry.timestamp is not None:
-        check_timestamp(entry.timestamp)
-    for what, count in (("retry_count", entry.retry_count), ("max_retries", entry.max_retries)):
-        if count is not None:
-            check_count(count, what=what)
-    if entry.source_seq is not None:
-        check_count(entry.source_seq, what="source_seq", most=INT_MAX)
+        for name, check in _VALUE_CHECKS.items():
+            if (value := getattr(entry, name)) is not None:
+                check(value)
 
 
 def _entry_of(row: OldRow) -> LedgerEntry:

@@ -36,14 +36,12 @@ class HeadSeen(NamedTuple):
 
 def read_head(folder: Path) -> HeadSeen:
     """What `HEAD` says; it may lag behind, it never runs ahead. Read twice where a writer may be at a slot."""
-    for _ in range(2):
-        try:
-            found = head_of_text((folder / HEAD).read_bytes())
-        except FileNotFoundError:
-            return HeadSeen(0, 0, is_whole=False)
-        if found.is_whole:
-            break
-    return found
+    path = folder / HEAD
+    try:
+        found = head_of_text(path.read_bytes())
+        return found if found.is_whole else head_of_text(path.read_bytes())
+    except FileNotFoundError:
+        return HeadSeen(0, 0, is_whole=False)
 
 
 def head_of_text(text: bytes) -> HeadSeen:

@@ -97,32 +97,26 @@ class LedgerLine(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, eq=
         """Whether this control line records a rollback; it is then the last one of its delta."""
         return not self.doc_id and self.new_state == ROLLED_BACK
 
+    @property
+    def state(self) -> str:
+        """The state that the document is in after it, as a snapshot and its readers call it."""
+        return self.new_state
 
-class LedgerAuditRecord(msgspec.Struct, frozen=True, kw_only=True):
+    @property
+    def updated_at(self) -> float:
+        """When, as a snapshot and its readers call it."""
+        return self.timestamp
+
+
+class LedgerAuditRecord(
+    LedgerLine, frozen=True, kw_only=True, omit_defaults=False, gc=True, eq=True
+):
     """One change of state, as the log holds it.
 
     `resume` is the state at which a retry continues, `actor` who asked for the change, `source` and `source_seq` the
     log that it was mirrored from. `extra` holds the fields of newer versions, which are preserved but not understood.
     """
 
-    doc_id: str
-    old_state: str | None
-    new_state: str
-    timestamp: float
-    adapter: str = ""
-    error_type: str | None = None
-    error_message: str | None = None
-    traceback: str | None = None
-    retry_count: int = 0
-    max_retries: int = MAX_RETRIES_DEFAULT
-    duration_seconds: float | None = None
-    metadata: Fields = {}
-    resume: str | None = None
-    actor: str | None = None
-    source: str | None = None
-    source_seq: int | None = None
-    seq: int = 0
-    n: int = 1
     h: str = ""
     extra: Fields = {}
 
@@ -235,28 +229,9 @@ def audit_record(text: bytes | str) -> LedgerAuditRecord:
 
 def audit_record_of(line: LedgerLine, h: str) -> LedgerAuditRecord:
     """The record of a line that was just written, without decoding it again."""
-    return LedgerAuditRecord(
-        doc_id=line.doc_id,
-        old_state=line.old_state,
-        new_state=line.new_state,
-        timestamp=line.timestamp,
-        adapter=line.adapter,
-        error_type=line.error_type,
-        error_message=line.error_message,
-        traceback=line.traceback,
-        retry_count=line.retry_count,
-        max_retries=line.max_retries,
-        duration_seconds=line.duration_seconds,
-        # A copy as a reader gets it: the caller may go on to use what was given.
-        metadata=decode_json(encode_json(line.metadata)) if line.metadata else {},
-        resume=line.resume,
-        actor=line.actor,
-        source=line.source,
-        source_seq=line.source_seq,
-        seq=line.seq,
-        n=line.n,
-        h=h,
-    )
+    found = msgspec.convert(line, LedgerAuditRecord, from_attributes=True)
+    msgspec.structs.force_setattr(found, "h", h)  # nobody has it yet
+    return found
 
 
 def quoted_id(doc_id: str) -> bytes:
@@ -271,20 +246,7 @@ def quoted_id_of(text: bytes) -> bytes:
 
 def snapshot_document(line: LedgerLine) -> bytes:
     """The outcome of a line as a snapshot writes it."""
-    return encode_json(
-        SnapshotDocument(
-            state=line.new_state,
-            updated_at=line.timestamp,
-            adapter=line.adapter,
-            metadata=line.metadata,
-            seq=line.seq,
-            retry_count=line.retry_count,
-            max_retries=line.max_retries,
-            resume=line.resume,
-            error_type=line.error_type,
-            error_message=line.error_message,
-        )
-    )
+    return encode_json(msgspec.convert(line, SnapshotDocument, from_attributes=True))
 
 
 def line_from_snapshot(doc_id: str, text: bytes) -> LedgerLine:
@@ -321,10 +283,15 @@ def check_doc_id(doc_id: object) -> None:
     _check_unicode(doc_id, "a document id")
 
 
-def check_text(value: object, *, what: str, chars_max: int) -> None:
-    """Refuse what is not text, too long, or not encodable as UTF-8."""
+def check_is_text(value: object, *, what: str) -> None:
+    """Refuse what is not text."""
     if type(value) is not str:
         raise InvalidRequest(f"{what} is text, not {type(value).__name__}")
+
+
+def check_text(value: object, *, what: str, chars_max: int) -> None:
+    """Refuse what is not text, too long, or not encodable as UTF-8."""
+    check_is_text(value, what=what)
     if len(value) > chars_max:
         raise InvalidRequest(f"{what} has at most {chars_max} characters, not {len(value)}")
     _check_unicode(value, what)

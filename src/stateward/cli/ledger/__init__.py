@@ -1,6 +1,6 @@
 """`stateward ledger`: query a ledger directory. Needs no database and no settings.
 
-The other commands are in `write`, `verify`, `maintenance` (files), `checkpoints` and `migrate`.
+The other commands are in `write`, `verify`, `maintenance` and `migrate`.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ import click
 
 from stateward.cli.context import CliContext, Group, limit_option, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.ledger import checkpoints, maintenance, migrate, verify
+from stateward.cli.ledger import maintenance, migrate, verify
 from stateward.cli.ledger import write as writing
-from stateward.cli.ledger.options import ledger_argument, reading
+from stateward.cli.ledger.options import A_FILE, ledger_argument, reading
 from stateward.cli.output import cut, hand_over, moment, plural, span, write, write_table
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def duration(text: str) -> timedelta:
         "stateward ledger state export.jsonl --json",
     ],
 )
-@click.argument("ledger_path", metavar="DIR|FILE", type=click.Path(path_type=Path))
+@click.argument("ledger_path", metavar="DIR|FILE", type=A_FILE)
 @click.argument("doc_ids", metavar="[DOC_ID]...", nargs=-1)
 @click.option(
     "--long", "is_long", is_flag=True, help="List them with since when, adapter and error."
@@ -258,11 +258,8 @@ def stats(context: CliContext, ledger_path: Path) -> None:
     for title, names in (("error type", summary.errors), ("adapter", summary.adapters)):
         if names:
             write()
-            write_table((title, "records"), _most_first(names))
-
-
-def _most_first(names: dict[str, int]) -> list[tuple[str, int]]:
-    return sorted(names.items(), key=lambda each: (-each[1], each[0]))
+            most_first = sorted(names.items(), key=lambda each: (-each[1], each[0]))
+            write_table((title, "records"), most_first)
 
 
 @ledger.command(
@@ -370,17 +367,13 @@ def watch(context: CliContext, *, ledger_path: Path, after: int | None, until_id
             if context.jsonl:
                 context.emit_rows([each.to_dict()])
             else:
-                write(_as_line(each))
+                seq, at, old, new, after_s, adapter, what = _row(each)
+                name = cut(each.doc_id) or "the ledger"
+                parts = (seq, at, f"{name}: {old or 'new'} → {new}", adapter, after_s, what)
+                write("  ".join(str(part) for part in parts if part))
             hand_over()
 
 
-def _as_line(each: "LedgerAuditRecord") -> str:
-    seq, at, old, new, after, adapter, what = _row(each)
-    name = cut(each.doc_id) or "the ledger"
-    parts = (seq, at, f"{name}: {old or 'new'} → {new}", adapter, after, what)
-    return "  ".join(str(part) for part in parts if part)
-
-
-for _part in (writing, verify, maintenance, checkpoints, migrate):
+for _part in (writing, verify, maintenance, migrate):
     for _command in _part.COMMANDS:
         ledger.add_command(_command)

@@ -9,7 +9,7 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.ledger.options import RENAMED_FLAGS, accept_loss, execute
+from stateward.cli.ledger.options import A_FILE, RENAMED_FLAGS, accept_loss, execute
 from stateward.cli.output import plural, span, write_table, write_text
 
 if TYPE_CHECKING:
@@ -36,26 +36,16 @@ PLACES_SHOWN = 10
     ],
     renamed=RENAMED_FLAGS,
 )
-@click.argument("source", metavar="FILE|DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--output", metavar="DIR", type=click.Path(path_type=Path), help="The new ledger: a new folder."
-)
+@click.argument("source", metavar="FILE|DIR", type=A_FILE)
+@click.option("--output", metavar="DIR", type=A_FILE, help="The new ledger: a new folder.")
 @click.option("--in-place", is_flag=True, help="Make the folder of FILE the new ledger.")
 @click.option(
-    "--mapping",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Words for states of your own, as YAML.",
+    "--mapping", metavar="FILE", type=A_FILE, help="Words for states of your own, as YAML."
 )
 @click.option(
     "--dry-run", is_flag=True, hidden=True, help="The default: read everything, write nothing."
 )
-@click.option(
-    "--report",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write the report as text and JSON.",
-)
+@click.option("--report", metavar="FILE", type=A_FILE, help="Write the report as text and JSON.")
 @click.option(
     "--rollback", is_flag=True, help="Put the new ledger aside and bring the old bytes back."
 )
@@ -65,13 +55,9 @@ PLACES_SHOWN = 10
     help="Remove old backups that migrations left in the folder DIR.",
 )
 @click.option(
-    "--days",
-    metavar="N",
-    type=click.IntRange(1),
-    default=BACKUP_DAYS,
-    show_default=True,
+    "--days", metavar="N", type=click.IntRange(1), default=BACKUP_DAYS, show_default=True,
     help="With --prune-backups: how long they are kept.",
-)
+)  # fmt: skip
 @accept_loss
 @execute
 @pass_context
@@ -149,9 +135,12 @@ def _tell(context: CliContext, done: "MigrationReport", *, is_long: bool) -> Non
     elif done.is_done_already:
         context.say(f"{done.target} was made of this file already; nothing was changed")
     elif done.is_dry_run:
+        # How long it will take, where that is worth saying.
+        takes_s = done.expected_s or 0
+        length = f" in about {span(round(takes_s * 1_000_000))}" if takes_s >= 1 else ""
         context.say(
-            f"a dry run: {plural(done.documents, 'document')} would be migrated{_expected_duration(done)}; nothing was "
-            "written, add --yes to do it"
+            f"a dry run: {plural(done.documents, 'document')} would be migrated{length}; nothing was written, add "
+            "--yes to do it"
         )
     else:
         context.say(
@@ -159,22 +148,9 @@ def _tell(context: CliContext, done: "MigrationReport", *, is_long: bool) -> Non
         )
 
 
-def _expected_duration(done: "MigrationReport") -> str:
-    """How long it will take, where that is worth saying."""
-    if done.expected_s is None or done.expected_s < 1:
-        return ""
-    return f" in about {span(round(done.expected_s * 1_000_000))}"
-
-
 def _undo(
-    context: CliContext,
-    source: Path,
-    output: Path | None,
-    *,
-    in_place: bool,
-    accept_loss: bool,
-    execute: bool,
-) -> None:
+    context: CliContext, source: Path, output: Path | None, *, in_place: bool, accept_loss: bool, execute: bool
+) -> None:  # fmt: skip
     from stateward.ledger.migrate import undo
 
     done = undo(source, output=output, in_place=in_place, accept_loss=accept_loss, execute=execute)

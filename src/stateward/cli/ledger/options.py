@@ -3,7 +3,7 @@
 JSON that was typed or generated is read strictly: nothing of it may be dropped silently.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,14 +12,13 @@ import click
 
 from stateward.cli.context import CliContext
 
-DIGITS_MAX = 100
-"""int() is quadratic in the number of digits."""
+A_FILE = click.Path(path_type=Path)
 RENAMED_FLAGS = {"--execute": "--yes"}
 execute = click.option(
     "--yes", "execute", is_flag=True, help="Do it; otherwise only print what would be done."
 )
 accept_loss = click.option("--accept-loss", is_flag=True, help="Go on even where records are lost.")
-ledger_argument = click.argument("ledger_path", metavar="DIR", type=click.Path(path_type=Path))
+ledger_argument = click.argument("ledger_path", metavar="DIR", type=A_FILE)
 
 if TYPE_CHECKING:
     from stateward.core.machine import Machine
@@ -33,6 +32,7 @@ def line_progress(context: CliContext) -> Callable[[str, int], None]:
 
 def machine_of(context: CliContext, path: Path) -> "Machine | None":
     """The state machine that the ledger was made for; None for a ledger that mirrors another log."""
+    from stateward.app.machines import declared_machines
     from stateward.core.errors import UnknownName
     from stateward.ledger import DOCUMENT_MACHINE
     from stateward.ledger.manifest import read_manifest
@@ -44,16 +44,10 @@ def machine_of(context: CliContext, path: Path) -> "Machine | None":
         return None
     if name == DOCUMENT_MACHINE.name:
         return DOCUMENT_MACHINE
-    machines = {each.name: each for each in _installed_machines(context)}
+    machines = {each.name: each for each in declared_machines(context.settings())}
     if name not in machines:
         raise UnknownName("machine", name, machines)
     return machines[name]
-
-
-def _installed_machines(context: CliContext) -> "Iterable[Machine]":
-    from stateward.app.machines import declared_machines
-
-    return declared_machines(context.settings())
 
 
 @contextmanager
@@ -62,10 +56,12 @@ def reading(context: CliContext, path: Path, *, with_machines: bool = False) -> 
 
     `with_machines`: a mirror is to know the machines of this installation, all of which are loaded for that.
     """
+    from stateward.app.machines import declared_machines
     from stateward.ledger import Ledger
 
     machine = machine_of(context, path)
-    machines = _installed_machines(context) if machine is None and with_machines else ()
+    is_wanted = machine is None and with_machines
+    machines = declared_machines(context.settings()) if is_wanted else ()
     with Ledger.open(path, read_only=True, machine=machine, machines=machines) as found:
         yield found
         _say_notes(context, found)
@@ -92,59 +88,35 @@ def _say_notes(context: CliContext, found: "Ledger", said: int = 0) -> None:
 
 
 def json_object(text: str | bytes) -> dict[str, object]:
-    """One JSON object. Duplicate keys, NaN, infinities and bytes that are no UTF-8 are refused."""
+    """One JSON object. A key that stands twice and bytes that are no UTF-8 are refused; the ledger checks values."""
     import json
 
     from stateward.core.errors import InvalidRequest
 
+    def without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for name, value in pairs:
+            if name in found:
+                sentence = f"the key {name!r} stands twice in one object; which one counts?"
+                raise InvalidRequest(sentence)
+            found[name] = value
+        return found
+
     try:
         plain = text if isinstance(text, str) else text.decode("utf-8")
-        found = json.loads(
-            plain,
-            object_pairs_hook=_refuse_duplicates,
-            parse_constant=_refuse_constant,
-            parse_float=_finite_float,
-            parse_int=_short_int,
-        )
+        found = json.loads(plain, object_pairs_hook=without_doubles)
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"byte {error.start} is no UTF-8") from error
     except RecursionError as error:
         raise InvalidRequest("it is nested too deeply") from error
     except json.JSONDecodeError as error:
-        raise InvalidRequest(
-            f"this is not JSON: {error.msg} (character {error.pos + 1})"
-        ) from error
-    except ValueError as error:
-        raise InvalidRequest(str(error)) from error
+        sentence = f"this is not JSON: {error.msg} (character {error.pos + 1})"
+        raise InvalidRequest(sentence) from error
+    except ValueError as error:  # Python reads no number of thousands of digits
+        raise InvalidRequest("a number in it is too large; write it as text") from error
     if not isinstance(found, dict):
         raise InvalidRequest("this is no JSON object")
     return found
-
-
-def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twin = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twin!r} stands twice in one object; which one counts?")
-    return found
-
-
-def _refuse_constant(word: str) -> float:
-    raise ValueError(f"{word} is no number in JSON")
-
-
-def _finite_float(text: str) -> float:
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise ValueError(f"{text:.40} is too large for a number")
-    return number
-
-
-def _short_int(text: str) -> int:
-    if len(text) > DIGITS_MAX:
-        raise ValueError(f"a number of {len(text)} digits is too large; write it as text")
-    return int(text)
 
 
 class PublicKey(click.ParamType[str]):

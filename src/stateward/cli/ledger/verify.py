@@ -9,6 +9,7 @@ import click
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
+    A_FILE,
     RENAMED_FLAGS,
     accept_loss,
     execute,
@@ -168,7 +169,7 @@ def repair(context: CliContext, *, ledger_path: Path, execute: bool, accept_loss
 @click.option(
     "--checkpoint",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=A_FILE,
     help="Prove it against this checkpoint; otherwise against all lines there are.",
 )
 @pass_context
@@ -202,9 +203,7 @@ def prove(context: CliContext, *, ledger_path: Path, seq: int, checkpoint: Path 
     "export", cls=Command, examples=["stateward ledger export ledger/ --out ledger.jsonl"]
 )
 @ledger_argument
-@click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path), required=True, help="A new file."
-)
+@click.option("--out", metavar="FILE", type=A_FILE, required=True, help="A new file.")
 @pass_context
 def export(context: CliContext, *, ledger_path: Path, out: Path) -> None:
     """Write the whole log into one file that proves itself.

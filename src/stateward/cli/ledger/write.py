@@ -63,15 +63,9 @@ def init(context: CliContext, ledger_path: Path) -> None:
 )
 @pass_context
 def append(
-    context: CliContext,
-    /,
-    *,
-    ledger_path: Path,
-    doc_id: str | None,
-    state: str | None,
-    source: Path | None,
+    context: CliContext, /, *, ledger_path: Path, doc_id: str | None, state: str | None, source: Path | None,
     **how: str | None,
-) -> None:
+) -> None:  # fmt: skip
     """Move a document, or many from a file of JSON lines.
 
     Each move is checked against the machine, and durable when the command ends. Of a file everything is written up to
