@@ -483,24 +483,46 @@ def sealed_lines(chunks: Iterator[bytes], info: DeltaInfo) -> Iterator[bytes]:
 def checked_lines(
     chunks: Iterator[bytes], *, previous: bytes, name: str, seq: int, start: int = 0
 ) -> Iterator[bytes]:
-    """The lines of a text, each checked against the chain and its number. Raises `LedgerDamaged` at the first bad one.
+    """The lines of a text, each checked. Raises `LedgerDamaged` at the first bad one.
 
     `seq`, `start` and `previous` are the number, the offset and the chain before the first line.
     """
-    rest = b""
-    for data in chunks:
-        text = rest + data if rest else data
-        end = text.rfind(b"\n") + 1
-        rest = text[end:]
-        lines = chain.valid_prefix(text[:end] if rest else text, previous)
-        lines = chain.consecutive_prefix(lines, seq)
-        seq += len(lines)
-        if lines:
-            size = sum(map(len, lines))
-            previous = chain.head_of(lines[-1])
-            start, end = start + size, end - size
+    found = CheckedText(chunks, head=previous, seq=seq - 1, byte=start)
+    for lines in found:
         yield from lines
-        if end:
-            raise LedgerDamaged.at(name, "the line is not as it was sealed", byte=start, seq=seq)
-    if rest:
-        raise LedgerDamaged.at(name, "the last line is not complete", byte=start, seq=seq)
+    if found.rest:
+        is_whole = b"\n" in found.rest
+        sentence = (
+            "the line is not as it was sealed" if is_whole else "the last line is not complete"
+        )
+        raise LedgerDamaged.at(name, sentence, byte=found.byte, seq=found.seq + 1)
+
+
+class CheckedText:
+    """The lines of a text in lists, each checked against the chain and its number, up to the first bad one.
+
+    `seq`, `byte` and `head` are those before the list that is handed out, and in the end where the good lines end;
+    `rest` is then what follows them.
+    """
+
+    def __init__(
+        self, chunks: Iterator[bytes], *, head: bytes, seq: int = 0, byte: int = 0
+    ) -> None:
+        self._chunks = chunks
+        self.head, self.seq, self.byte, self.rest = head, seq, byte, b""
+
+    def __iter__(self) -> Iterator[list[bytes]]:
+        """Read on."""
+        for data in self._chunks:
+            text = self.rest + data if self.rest else data
+            end = text.rfind(b"\n") + 1
+            self.rest = text[end:]
+            lines = chain.valid_prefix(text[:end] if self.rest else text, self.head)
+            lines = chain.consecutive_prefix(lines, self.seq + 1)
+            good = sum(map(len, lines))
+            if lines:
+                yield lines
+                self.seq, self.byte = self.seq + len(lines), self.byte + good
+                self.head = chain.head_of(lines[-1])
+            if good < end:
+                self.rest = text[good:] + b"".join(self._chunks)

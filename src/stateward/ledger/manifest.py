@@ -43,6 +43,7 @@ LOCK = "LOCK"
 GZIP_SUFFIX = ".gz"
 TREE_SUFFIX = ".tree"
 """Of the tiles beside a compressed delta (see `merkle`); derived, like its index."""
+SEQ_MAX = 1 << 62
 LABELS_MAX = 1_000_000
 """Files of one day: the six digits of their number, beyond which they would not sort by name."""
 # Earlier versions wrote `.2` where `_000002` is written now, which sorted before the first of the day.
@@ -67,6 +68,11 @@ class SnapshotInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     created_at: str
     rolled_back_to: int | None = None
     base: str | None = None
+
+    @property
+    def plain(self) -> str:
+        """The name of the file when it is not compressed."""
+        return self.file.removesuffix(GZIP_SUFFIX)
 
     @property
     def bottom(self) -> str:
@@ -104,6 +110,11 @@ class DeltaInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     span: str | None = None
     removed_at: str | None = None
     reason: str | None = None
+
+    @property
+    def plain(self) -> str:
+        """The name of the file when it is not compressed."""
+        return self.file.removesuffix(GZIP_SUFFIX)
 
     @property
     def is_removed(self) -> bool:
@@ -249,7 +260,7 @@ def append_to_archive(
 
 
 def effective_ranges(
-    rollbacks: Sequence[tuple[int, int]], *, last_seq: int
+    rollbacks: Sequence[tuple[int, int]], *, last_seq: int = SEQ_MAX
 ) -> list[tuple[int, int]]:
     """Which lines make up the present state: ranges (after, up to), newest first.
 

@@ -17,6 +17,7 @@ from stateward.core.errors import LedgerDamaged
 from stateward.ledger import chain
 from stateward.ledger.delta import read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex
+from stateward.ledger.head import read_head
 from stateward.ledger.manifest import (
     DELTA_NAME,
     GZIP_SUFFIX,
@@ -24,6 +25,7 @@ from stateward.ledger.manifest import (
     DeltaInfo,
     Manifest,
     SnapshotInfo,
+    read_archive,
     read_tombstones,
 )
 from stateward.ledger.record import LedgerLine, decode_line, rollback_of
@@ -54,7 +56,7 @@ class _DeltaOnDisk(NamedTuple):
 
 
 def rebuild_manifest(folder: Path) -> Manifest:
-    """The manifest that these files imply. Raises `LedgerDamaged`."""
+    """The manifest that these files imply, numbered after each one that `HEAD` has seen. Raises `LedgerDamaged`."""
     found = _snapshots(folder)
     snapshots = [info for info, _ in found]
     on_disk, empty = _deltas(folder)
@@ -77,6 +79,7 @@ def rebuild_manifest(folder: Path) -> Manifest:
             seq, head = (kept[0].last_seq, kept[0].chain) if kept else (0, chain.GENESIS.decode())
         deltas.append(DeltaInfo(file=empty or EMPTY_DELTA, first_seq=seq + 1, chain=head))
     return Manifest(
+        generation=read_head(folder).generation + 1,
         machine=found[0][1].machine if found else "",
         machine_version=found[0][1].machine_version if found else 0,
         created_at="",
@@ -128,6 +131,22 @@ def unlisted_snapshot(
         if (info.last_seq, info.chain) == (last_seq, chain) and info.file not in listed:
             return info
     return None
+
+
+def unlisted_deltas(folder: Path, manifest: Manifest) -> list[str]:
+    """Deltas with lines that neither the manifest nor the archive list names.
+
+    None is ever left by a crash: a new delta gets its first line after the manifest names it. So the manifest is older
+    than the files, and continuing after it would fork the log.
+    """
+    there = [path for path in folder.iterdir() if DELTA_NAME.fullmatch(path.name)]
+    known = {info.plain for info in manifest.deltas}
+    found = {
+        path.name.removesuffix(GZIP_SUFFIX): path.name for path in there if path.stat().st_size
+    }
+    if found.keys() - known:
+        known |= {info.plain for info in read_archive(folder, manifest)}
+    return sorted(found[name] for name in found.keys() - known)
 
 
 def _deltas(folder: Path) -> tuple[list[_DeltaOnDisk], str | None]:

@@ -8,6 +8,7 @@ beside, as `….torn-<byte>`, `….corrupt` or `….damaged`. What costs acknowl
 
 import os
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -25,7 +26,6 @@ from stateward.ledger.manifest import (
     TREE_SUFFIX,
     DeltaInfo,
     Manifest,
-    SnapshotInfo,
     append_to_archive,
     effective_ranges,
     is_ledger,
@@ -35,15 +35,9 @@ from stateward.ledger.manifest import (
     sidecar,
     write_manifest,
 )
-from stateward.ledger.verification import BadSegment, LedgerVerifier
-from stateward.ledger.view import (
-    HEAD_LOST,
-    SEQ_MAX,
-    Progress,
-    no_progress,
-    rebuilt_manifest,
-    unlisted_deltas,
-)
+from stateward.ledger.rebuild import rebuild_manifest, unlisted_deltas
+from stateward.ledger.verification import LedgerVerifier
+from stateward.ledger.view import HEAD_LOST, Progress, no_progress
 from stateward.ledger.writer import acquire_lock
 
 SEGMENT_LINES_MAX = 1 << 32
@@ -99,12 +93,10 @@ class _Repair:
             return self._steps
         verifier.check_log(manifest)
         if verifier.listed is None:
-            self._rebuild(manifest, [verifier.findings.pop(0)])
-        elif (
-            verifier.findings and (mended := self._rebuild_manifest(manifest, progress)) is not None
-        ):
-            manifest, checked = mended
-            self._rebuild(manifest, verifier.findings)
+            self._write_rebuilt(manifest, [verifier.findings.pop(0)])
+        elif verifier.findings and (better := self._rebuild(manifest, progress)) is not None:
+            manifest, checked = better
+            self._write_rebuilt(manifest, verifier.findings)
             verifier = checked
         of_log = list(verifier.findings)
         verifier.findings.clear()
@@ -113,7 +105,7 @@ class _Repair:
         for note in verifier.notes:
             self._add(note, "cut it off and keep the bytes beside; opening does that by itself")
         if not self._repair_segments(manifest, verifier.bad_segments):
-            bad = {each.info.file for each in verifier.bad_segments}
+            bad = {info.file for info in verifier.bad_segments}
             for finding in of_log:
                 if finding.file not in bad:
                     self._repair_other(finding, last_seq=verifier.last_seq)
@@ -125,24 +117,22 @@ class _Repair:
         self, finding: Damage, action: str, *, lost: int | None = None, is_possible: bool = True
     ) -> None:
         """A step; with `lost`, one that has to be accepted because it costs so many records."""
+        needs_accept_loss = lost is not None
         self._steps.append(
             RepairStep(
-                finding=finding,
-                action=action,
-                lost=lost or 0,
-                needs_accept_loss=lost is not None,
+                finding=finding, action=action, lost=lost or 0, needs_accept_loss=needs_accept_loss,
                 is_possible=is_possible,
             )
-        )
+        )  # fmt: skip
 
     # The manifest
 
-    def _rebuild_manifest(
+    def _rebuild(
         self, listed: Manifest, progress: Progress
     ) -> tuple[Manifest, LedgerVerifier] | None:
         """The manifest that the files imply, if the whole log is sound with it: nothing is lost then."""
         try:
-            rebuilt = rebuilt_manifest(self._folder)
+            rebuilt = rebuild_manifest(self._folder)
         except LedgerDamaged:
             return None
         rebuilt = replace(
@@ -157,7 +147,7 @@ class _Repair:
         is_whole = is_known and verifier.last_seq >= max(info.end_seq for info in listed.deltas)
         return (rebuilt, verifier) if is_whole and not verifier.findings else None
 
-    def _rebuild(self, manifest: Manifest, findings: list[Damage]) -> None:
+    def _write_rebuilt(self, manifest: Manifest, findings: list[Damage]) -> None:
         for each in findings:
             self._add(each, "rebuild the manifest from the files; nothing is lost")
         if self._is_executed:
@@ -168,21 +158,37 @@ class _Repair:
     def _set_snapshots_aside(self, findings: list[Damage], manifest: Manifest) -> Manifest:
         """The manifest without the damaged snapshots; they stay if nothing else holds the states of removed lines."""
         bad = {finding.file.removesuffix(GZIP_SUFFIX) for finding in findings}
-        roots = {each.root for each in manifest.snapshots if _plain_name(each) in bad}
+        roots = {each.root for each in manifest.snapshots if each.plain in bad}
         sound = [
-            each for each in manifest.snapshots
-            if _plain_name(each) not in bad and each.base not in roots
-        ]  # fmt: skip
-        if not self._has_needed_tombstone(replace(manifest, snapshots=tuple(sound))):
+            each for each in manifest.snapshots if each.plain not in bad and each.base not in roots
+        ]
+        if self._has_needed_tombstone(replace(manifest, snapshots=tuple(sound))):
+            action = (
+                "restore this file from a backup: lines before it were removed, and no sound snapshot "
+                "holds their states"
+            )
             for finding in findings:
-                manifest = self._set_snapshot_aside(finding, manifest)
+                self._add(finding, action, is_possible=False)
             return manifest
-        action = (
-            "restore this file from a backup: lines before it were removed, and no sound snapshot "
-            "holds their states"
-        )
         for finding in findings:
-            self._add(finding, action, is_possible=False)
+            name = finding.file.removesuffix(GZIP_SUFFIX)
+            listed = next((each for each in manifest.snapshots if each.plain == name), None)
+            file, root = (name, None) if listed is None else (listed.file, listed.root)
+            above = [each.plain for each in manifest.snapshots if root and each.base == root]
+            also = f", and with it those that stand on it: {', '.join(above)}" if above else ""
+            action = f"put {file} aside as {file}.corrupt{also}; what is sound of the others and the log are used"
+            self._add(finding, action)
+            manifest = self._without_snapshots(manifest, [name, *above])
+        return manifest
+
+    def _without_snapshots(self, manifest: Manifest, names: list[str]) -> Manifest:
+        kept = tuple(info for info in manifest.snapshots if info.plain not in names)
+        manifest = replace(manifest, snapshots=kept, generation=manifest.generation + 1)
+        if self._is_executed:
+            write_manifest(self._disk, self._folder, manifest)
+            for file in (file for each in names for file in (each, each + GZIP_SUFFIX)):
+                self._rename_if_exists(file, f"{file}.corrupt")
+            self._disk.sync_dir(self._folder)
         return manifest
 
     def _has_needed_tombstone(self, manifest: Manifest) -> bool:
@@ -191,7 +197,7 @@ class _Repair:
             archive = read_archive(self._folder, manifest)
         except (LedgerDamaged, OSError):
             archive = []
-        base_seq, ranges = _base_seq(manifest), _effective_ranges(manifest)
+        base_seq, ranges = _base_seq(manifest), effective_ranges(manifest.rollbacks)
         return any(
             info.is_removed
             and info.end_seq > base_seq
@@ -199,83 +205,66 @@ class _Repair:
             for info in (*archive, *manifest.deltas)
         )
 
-    def _set_snapshot_aside(self, finding: Damage, manifest: Manifest) -> Manifest:
-        """Take a damaged snapshot off the list; the manifest without it."""
-        name = finding.file.removesuffix(GZIP_SUFFIX)
-        listed = next((each for each in manifest.snapshots if _plain_name(each) == name), None)
-        file, root = (name, None) if listed is None else (listed.file, listed.root)
-        above = [_plain_name(each) for each in manifest.snapshots if root and each.base == root]
-        action = (
-            f"put {file} aside as {file}.corrupt"
-            + (f", and with it those that stand on it: {', '.join(above)}" if above else "")
-            + "; what is sound of the others and the log are used"
-        )
-        self._add(finding, action)
-        gone = (name, *above)
-        kept = tuple(info for info in manifest.snapshots if _plain_name(info) not in gone)
-        manifest = replace(manifest, snapshots=kept, generation=manifest.generation + 1)
-        if self._is_executed:
-            write_manifest(self._disk, self._folder, manifest)
-            for file in (file for each in gone for file in (each, each + GZIP_SUFFIX)):
-                self._rename_if_exists(file, f"{file}.corrupt")
-            self._disk.sync_dir(self._folder)
-        return manifest
-
     # The log
 
-    def _repair_segments(self, manifest: Manifest, segments: list[BadSegment]) -> bool:
+    def _repair_segments(self, manifest: Manifest, segments: dict[DeltaInfo, Damage]) -> bool:
         """A step for each damaged delta; True if the log is cut at one of them, so that all behind it is settled."""
         base_seq = _base_seq(manifest)
         listed = {info.first_seq for info in manifest.deltas}
-        for bad in segments:
-            info = bad.info
-            if self._has_surplus_only(bad):
-                self._cut_surplus(bad)
+        for info, finding in segments.items():
+            if self._has_surplus_only(info, finding):
+                self._cut_surplus(info, finding)
             elif info.last_seq is not None and info.last_seq <= base_seq:
-                manifest = self._bury(manifest, bad)
+                manifest = self._bury(manifest, info, finding)
             elif info.first_seq in listed:
-                self._cut(manifest, bad)
+                self._cut(manifest, info, finding)
                 return True
             else:
                 action = "restore this file from a backup: it is archived, and no sound snapshot holds its states"
-                self._add(bad.finding, action, is_possible=False)
+                self._add(finding, action, is_possible=False)
         return False
 
-    def _has_surplus_only(self, bad: BadSegment) -> bool:
+    def _has_surplus_only(self, info: DeltaInfo, finding: Damage) -> bool:
         """Whether all lines of a sealed delta are good, and something follows them."""
-        info, path = bad.info, self._folder / bad.info.file
-        if (bad.byte, bad.seq) != (info.bytes, info.end_seq + 1) or path.suffix == GZIP_SUFFIX:
+        path = self._folder / info.file
+        if (finding.byte, finding.seq) != (info.bytes, info.end_seq + 1) or path.name != info.plain:
             return False
-        return chain.head_of(path.read_bytes()[: bad.byte]).decode() == info.head
+        return chain.head_of(path.read_bytes()[: finding.byte]).decode() == info.head
 
-    def _cut_surplus(self, bad: BadSegment) -> None:
-        path = self._folder / bad.info.file
+    def _cut_surplus(self, info: DeltaInfo, finding: Damage) -> None:
+        path = self._folder / info.file
         data = path.read_bytes()
-        torn = _kept_at(path.with_name(f"{path.name}.torn-{bad.byte}"), data[bad.byte :])
+        good, surplus = data[: finding.byte], data[finding.byte :]
+        # A sealed delta ends at the same byte each time, and what was kept of it before stays.
+        torn = first = path.with_name(f"{path.name}.torn-{finding.byte}")
+        for number in count(2):
+            # The same bytes are there already if a crash came before the cut.
+            if not torn.exists() or torn.read_bytes() == surplus:
+                break
+            torn = first.with_name(f"{first.name}-{number}")
         action = f"cut off what follows its last line, and keep it as {torn.name}; nothing is lost"
-        self._add(bad.finding, action)
+        self._add(finding, action)
         if self._is_executed:
-            write_atomically(self._disk, torn, data[bad.byte :])
-            write_atomically(self._disk, path, data[: bad.byte])
+            write_atomically(self._disk, torn, surplus)
+            write_atomically(self._disk, path, good)
 
-    def _bury(self, manifest: Manifest, bad: BadSegment) -> Manifest:
+    def _bury(self, manifest: Manifest, info: DeltaInfo, finding: Damage) -> Manifest:
         """Replace a delta that only the history needs by a tombstone, so that the rest can be verified."""
-        info = bad.info
         if info.merkle_span is None:
             action = (
                 "states are not concerned: a snapshot holds them. Restore this file from a backup"
             )
-            self._add(bad.finding, action, is_possible=False)
+            self._add(finding, action, is_possible=False)
             return manifest
         lost = info.end_seq - info.first_seq + 1
         action = (
             f"put a tombstone in its place; states are not concerned: a snapshot holds them. The history of {lost} "
             "records is lost unless a backup has this file"
         )
-        self._add(bad.finding, action, lost=lost)
+        self._add(finding, action, lost=lost)
         if not self._is_loss_accepted:
             return manifest
-        stone = replace(info, removed_at=iso(self._clock()), reason=f"lost: {bad.finding.sentence}")
+        stone = replace(info, removed_at=iso(self._clock()), reason=f"lost: {finding.sentence}")
         if info in manifest.deltas:
             deltas = tuple(stone if each == info else each for each in manifest.deltas)
             manifest = replace(manifest, deltas=deltas)
@@ -287,39 +276,61 @@ class _Repair:
         self._disk.sync_dir(self._folder)
         return manifest
 
-    def _cut(self, manifest: Manifest, bad: BadSegment) -> None:
-        """End the log before the first bad line. Later lines may be sound, but the chain to them is broken."""
-        lost = max(self._last_known_seq(manifest, bad.info) - bad.seq + 1, 1)
-        least = "" if read_head(self._folder).is_whole else "at least "
-        action = (
-            f"keep {bad.info.file} from byte {bad.byte} on, and all later files, as ….damaged; go on after seq "
-            f"{bad.seq - 1}: {least}{lost} acknowledged records are lost unless a backup has them"
-        )
-        self._add(bad.finding, action, lost=lost)
-        if self._is_loss_accepted:
-            self._cut_log(manifest, bad.info, bad.byte, bad.seq)
+    def _cut(self, manifest: Manifest, info: DeltaInfo, finding: Damage) -> None:
+        """End the log before the first bad line: later ones may be sound, but the chain to them is broken.
 
-    def _last_known_seq(self, manifest: Manifest, first: DeltaInfo) -> int:
-        """The last line that is known of from this delta on: by HEAD, the manifest, an index or a line itself."""
-        last = read_head(self._folder).seq
-        for info in manifest.deltas:
-            last = max(last, info.end_seq)
-            if info.first_seq >= first.first_seq:
-                last = max(last, self._last_line(info))
-        return max(last, *map(self._last_line, self._unlisted_after(manifest, first)), 0)
-
-    def _unlisted_after(self, manifest: Manifest, first: DeltaInfo) -> list[DeltaInfo]:
-        """Deltas that no list names, as their first line cannot be read: whatever they hold comes after this one."""
+        The good lines of the damaged delta become the active one, the rest is renamed. `HEAD` comes last: until it
+        says where the log ends now, a crash leaves a ledger that refuses to open, not one that has forgotten lines.
+        """
+        byte, seq = finding.byte or 0, finding.seq or info.first_seq
+        place = [each.first_seq for each in manifest.deltas].index(info.first_seq)
         try:
+            # No list names these, as their first line cannot be read: whatever they hold comes after this delta.
             names = unlisted_deltas(self._folder, manifest)
         except (LedgerDamaged, OSError):
-            return []
-        return [DeltaInfo(file=name, first_seq=first.first_seq, chain="") for name in names]
+            names = []
+        unlisted = (DeltaInfo(file=name, first_seq=info.first_seq, chain="") for name in names)
+        gone = (*manifest.deltas[place:], *unlisted)
+        head = read_head(self._folder)
+        last_seq = max(
+            head.seq,
+            *(each.end_seq for each in manifest.deltas),
+            *(self._last_line(each) for each in gone),
+        )
+        lost = max(last_seq - seq + 1, 1)
+        least = "" if head.is_whole else "at least "
+        action = (
+            f"keep {info.file} from byte {byte} on, and all later files, as ….damaged; go on after seq "
+            f"{seq - 1}: {least}{lost} acknowledged records are lost unless a backup has them"
+        )
+        self._add(finding, action, lost=lost)
+        if not self._is_loss_accepted:
+            return
+        good = b""
+        try:
+            for data in read_chunks(self._folder / info.file):
+                good += data
+                if len(good) >= byte:
+                    break
+        except (LedgerDamaged, FileNotFoundError):
+            pass  # it is missing, or unreadable behind the good lines
+        for each in gone:
+            self._put_aside(each)
+        write_atomically(self._disk, self._folder / info.plain, good[:byte])
+        active = DeltaInfo(file=info.plain, first_seq=info.first_seq, chain=info.chain)
+        shorter = replace(
+            manifest,
+            deltas=(*manifest.deltas[:place], active),
+            snapshots=tuple(each for each in manifest.snapshots if each.last_seq < seq),
+            rollbacks=tuple(each for each in manifest.rollbacks if each[0] < seq),
+            generation=manifest.generation + 1,
+        )
+        write_manifest(self._disk, self._folder, shorter)
+        self._write_head(seq=seq - 1, size=byte)
 
     def _last_line(self, info: DeltaInfo) -> int:
         """The greatest seq that a line of this delta or its index names, however damaged the file is."""
-        index = self._folder / sidecar(info.file, INDEX_SUFFIX)
-        loaded = DeltaIndex.load(index, salt=None)
+        loaded = DeltaIndex.load(self._folder / sidecar(info.file, INDEX_SUFFIX), salt=None)
         last, rest = loaded[1].seq if loaded else 0, b""
         try:
             for data in read_chunks(self._folder / info.file):
@@ -361,39 +372,6 @@ class _Repair:
             self._rename_if_exists(HEAD, f"{HEAD}.damaged")
             self._write_head(seq=last_seq, size=0)
 
-    def _cut_log(self, manifest: Manifest, info: DeltaInfo, byte: int, seq: int) -> None:
-        """Make the good lines of the damaged delta the active one; rename the rest.
-
-        `HEAD` comes last: until it says `seq - 1`, a crash leaves a ledger that refuses to open, not one that has
-        forgotten lines silently.
-        """
-        place = [each.first_seq for each in manifest.deltas].index(info.first_seq)
-        path = self._folder / info.file.removesuffix(GZIP_SUFFIX)
-        good = b""
-        try:
-            for data in read_chunks(self._folder / info.file):
-                good += data
-                if len(good) >= byte:
-                    break
-        except (LedgerDamaged, FileNotFoundError):
-            pass  # it is missing, or unreadable behind the good lines
-        for each in (*manifest.deltas[place:], *self._unlisted_after(manifest, info)):
-            self._put_aside(each)
-        write_atomically(self._disk, path, good[:byte])
-        active = DeltaInfo(file=path.name, first_seq=info.first_seq, chain=info.chain)
-        write_manifest(
-            self._disk,
-            self._folder,
-            replace(
-                manifest,
-                deltas=(*manifest.deltas[:place], active),
-                snapshots=tuple(each for each in manifest.snapshots if each.last_seq < seq),
-                rollbacks=tuple(each for each in manifest.rollbacks if each[0] < seq),
-                generation=manifest.generation + 1,
-            ),
-        )
-        self._write_head(seq=seq - 1, size=byte)
-
     def _write_head(self, *, seq: int, size: int) -> None:
         """Both slots, so that both say how far the log goes."""
         manifest = read_manifest(self._folder)
@@ -402,41 +380,18 @@ class _Repair:
 
     def _put_aside(self, info: DeltaInfo) -> None:
         """Keep a delta beside, in whichever form it is there; its index and tiles are derived and can go."""
-        plain = info.file.removesuffix(GZIP_SUFFIX)
-        for name in dict.fromkeys((info.file, plain)):
+        for name in dict.fromkeys((info.file, info.plain)):
             self._rename_if_exists(name, f"{name}.damaged")
         for suffix in (INDEX_SUFFIX, TREE_SUFFIX):
-            unlink_if_exists(self._disk, self._folder / (plain + suffix))
+            unlink_if_exists(self._disk, self._folder / (info.plain + suffix))
 
     def _rename_if_exists(self, name: str, new_name: str) -> None:
         if (self._folder / name).exists():
             self._disk.rename(self._folder / name, self._folder / new_name)
 
 
-def _kept_at(path: Path, data: bytes) -> Path:
-    """Where bytes are kept: a sealed delta ends at the same byte each time, and what was kept of it before stays."""
-    number, free = 1, path
-    # The same bytes are there already if a crash came before the cut.
-    while free.exists() and free.read_bytes() != data:
-        number += 1
-        free = path.with_name(f"{path.name}-{number}")
-    return free
-
-
-def _plain_name(info: SnapshotInfo) -> str:
-    return info.file.removesuffix(GZIP_SUFFIX)
-
-
 def _base_seq(manifest: Manifest) -> int:
     """The last line that the newest snapshot in effect covers; all of the manifest's snapshots are sound."""
-    ranges = _effective_ranges(manifest)
-    in_effect = (
-        info.last_seq
-        for info in manifest.snapshots
-        if any(low <= info.last_seq <= up for low, up in ranges)
-    )
-    return next(in_effect, 0)
-
-
-def _effective_ranges(manifest: Manifest) -> list[tuple[int, int]]:
-    return effective_ranges(manifest.rollbacks, last_seq=SEQ_MAX)
+    ranges = effective_ranges(manifest.rollbacks)
+    seqs = (info.last_seq for info in manifest.snapshots)
+    return next((seq for seq in seqs if any(low <= seq <= up for low, up in ranges)), 0)

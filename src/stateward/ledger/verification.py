@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -24,6 +23,7 @@ from stateward.core.model import Transition
 from stateward.core.verify import check_link
 from stateward.ledger import chain
 from stateward.ledger.delta import (
+    CheckedText,
     durability_proof,
     proof_of_another_writer,
     read_chunks,
@@ -48,6 +48,7 @@ from stateward.ledger.manifest import (
     sidecar,
 )
 from stateward.ledger.mirrored import MIRRORED, mirrored_transition
+from stateward.ledger.rebuild import rebuild_manifest, unlisted_deltas
 from stateward.ledger.record import (
     COMPACTED,
     IMPORT_CLOSED,
@@ -69,8 +70,6 @@ from stateward.ledger.view import (
     LedgerView,
     Progress,
     no_progress,
-    rebuilt_manifest,
-    unlisted_deltas,
 )
 from stateward.proofs.checkpoints import parse_checkpoint
 from stateward.proofs.merkle import MerkleSpan, leaf_hash, span_over
@@ -128,15 +127,6 @@ def verify(
     )
 
 
-class BadSegment(NamedTuple):
-    """A delta that is damaged or missing: the byte and the seq of its first bad line, and what was found there."""
-
-    info: DeltaInfo
-    byte: int
-    seq: int
-    finding: Damage
-
-
 class LedgerVerifier:
     """One pass over all files of a ledger."""
 
@@ -160,8 +150,8 @@ class LedgerVerifier:
         """Those of the snapshots that the manifest names, and None, on which most stand."""
         self._heads: dict[int, str] = {0: chain.GENESIS.decode()}
         """The head of the chain at the end of each segment, by its last seq."""
-        self.bad_segments: list[BadSegment] = []
-        """The damaged deltas, in the order of the log."""
+        self.bad_segments: dict[DeltaInfo, Damage] = {}
+        """The deltas that are damaged or missing, in the order of the log, with the first bad line of each."""
         self.last_seq = 0
         """The last good line of the log."""
         self._salt = ""
@@ -176,12 +166,7 @@ class LedgerVerifier:
         return finding
 
     def _report_bad_line(self, info: DeltaInfo, sentence: str, *, byte: int, seq: int) -> None:
-        finding = self._report(info.file, sentence, byte=byte, seq=seq)
-        self._add_bad_segment(BadSegment(info, byte, seq, finding))
-
-    def _add_bad_segment(self, bad: BadSegment) -> None:
-        if all(each.info != bad.info for each in self.bad_segments):
-            self.bad_segments.append(bad)
+        self.bad_segments.setdefault(info, self._report(info.file, sentence, byte=byte, seq=seq))
 
     def read_manifest(self) -> Manifest | None:
         """The manifest, or what the files imply where it is lost; None if that fails too."""
@@ -195,7 +180,7 @@ class LedgerVerifier:
             return self.listed
         self._report(MANIFEST, "it is missing or damaged; it can be rebuilt from the files")
         try:
-            return rebuilt_manifest(self._folder)
+            return rebuild_manifest(self._folder)
         except LedgerDamaged as error:
             self.findings += error.findings
             return None
@@ -269,11 +254,12 @@ class LedgerVerifier:
             return info.head or "", info.last_seq or 0
         path = self._folder / info.file
         try:
-            head, seq, size, tail = self._check_lines(info, path)
+            found = self._check_lines(info, path)
         except FileNotFoundError:
             # Or a writer has packed it since the list was read: then there is another list, and all is read anew.
             self._report_bad_line(info, MISSING, byte=0, seq=info.first_seq)
             return info.head or "", info.end_seq
+        head, seq, size, tail = found.head.decode(), found.seq, found.byte, found.rest
         if info.last_seq is None:
             tail = without_padding(tail)
             why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head.seq)
@@ -293,40 +279,34 @@ class LedgerVerifier:
             return info.head or "", info.last_seq
         return head, seq
 
-    def _check_lines(self, info: DeltaInfo, path: Path) -> tuple[str, int, int, bytes]:
-        """The head, seq and byte after the last good line, and the bytes that follow it."""
-        head, seq, size, rest = info.chain.encode(), info.first_seq - 1, 0, b""
+    def _check_lines(self, info: DeltaInfo, path: Path) -> CheckedText:
+        """The lines of a segment, each of which can be read, and the index beside it, which must have just these."""
+        found = CheckedText(read_chunks(path), head=info.chain.encode(), seq=info.first_seq - 1)
         index_file = sidecar(info.file, INDEX_SUFFIX)
         index = IndexCheck(self._folder / index_file, salt=self._salt)
         try:
-            chunks = read_chunks(path)
-            for data in chunks:
-                text = rest + data
-                end = text.rfind(b"\n") + 1
-                rest = text[end:]
-                lines = chain.consecutive_prefix(chain.valid_prefix(text[:end], head), seq + 1)
-                decoded = self._decode(info, lines, byte=size, seq=seq + 1)
-                if self._span.end == seq:  # after a gap the tree is not continued
+            for lines in found:
+                decoded = self._decode(info, lines, byte=found.byte, seq=found.seq + 1)
+                if self._span.end == found.seq:  # after a gap the tree is not continued
                     self._span.add_leaves(list(map(leaf_hash, lines)))
                 for line in lines:
                     if line.startswith(_CONTROL_START):
                         self._note_control(line)
-                index.add(lines, decoded, byte=size)
-                head = chain.head_of(lines[-1]) if lines else head
-                good = sum(map(len, lines))
-                seq, size, self._lines = seq + len(lines), size + good, self._lines + len(lines)
-                if good < end:
-                    return head.decode(), seq, size, text[good:] + b"".join(chunks)
+                index.add(lines, decoded, byte=found.byte)
+                self._lines += len(lines)
                 self._progress(info.file, self._lines)
         except LedgerDamaged as error:
-            self.findings += error.findings
-            self._add_bad_segment(BadSegment(info, size, seq + 1, error.findings[0]))
+            self._report_bad_line(
+                info, error.findings[0].sentence, byte=found.byte, seq=found.seq + 1
+            )
         else:
-            if index.is_other:
+            if b"\n" in without_padding(found.rest):
+                pass  # its lines end before those that the index has
+            elif index.is_other:
                 self._report(index_file, "it does not have the lines of its file: delete it")
             elif index.counts_otherwise:
                 self._report(index_file, "it does not count the lines as they are: delete it")
-        return head.decode(), seq, size, rest
+        return found
 
     def _note_control(self, text: bytes) -> None:
         """Remember the snapshot or the rollback that a line names: the chain binds the line, and so the states."""

@@ -28,11 +28,11 @@ from stateward.ledger.disk import Disk, create_empty, write_atomically
 from stateward.ledger.head import read_head
 from stateward.ledger.layers import Layers
 from stateward.ledger.manifest import (
-    DELTA_NAME,
     GZIP_SUFFIX,
     HEAD,
     MANIFEST,
     MISSING,
+    SEQ_MAX,
     TREE_SUFFIX,
     DeltaInfo,
     Manifest,
@@ -61,7 +61,6 @@ from stateward.proofs.merkle import MerkleSpan, leaf_hash, tiles_in
 
 ATTEMPTS_MAX = 20
 """A writer replaces the manifest a few times a day; a reader that loses this race so often has another problem."""
-SEQ_MAX = 1 << 62
 STALE = "it is older than the other files, as after restoring it alone; it can be rebuilt from them"
 NO_HEAD = "HEAD is missing or damaged, so nothing says whether it had been acknowledged"
 HEAD_LOST = (
@@ -137,7 +136,7 @@ class LedgerView:
         if listed is None:
             if not is_ledger(self.folder):
                 raise LedgerMismatch(f"{self.folder} is not a ledger")
-            listed = rebuilt_manifest(self.folder)
+            listed = rebuild_manifest(self.folder)
             self.was_rebuilt = True
             self.note("the manifest was missing or damaged and was rebuilt from the files")
         # The active delta first: its tail may hold a rollback that the manifest does not know yet.
@@ -148,7 +147,7 @@ class LedgerView:
             self.note(f"{HEAD}: {HEAD_LOST.format(seq=active.seq)}")
         last = active.last
         manifest = _with_rollback(listed, last) if last and last.is_rollback else listed
-        ranges = effective_ranges(manifest.rollbacks, last_seq=SEQ_MAX)
+        ranges = effective_ranges(manifest.rollbacks)
         self.base, self.base_info = self._choose_base(manifest, ranges)
         self.deltas = [
             active
@@ -563,28 +562,3 @@ def _with_rollback(manifest: Manifest, line: LedgerLine) -> Manifest:
     sealed = replace(manifest.active, last_seq=line.seq)
     rollbacks, deltas = (*manifest.rollbacks, known), (*manifest.deltas[:-1], sealed)
     return replace(manifest, rollbacks=rollbacks, deltas=deltas)
-
-
-def rebuilt_manifest(folder: Path) -> Manifest:
-    """The manifest that the files imply, numbered after every one that `HEAD` has seen. Raises `LedgerDamaged`."""
-    return replace(rebuild_manifest(folder), generation=read_head(folder).generation + 1)
-
-
-def unlisted_deltas(folder: Path, manifest: Manifest) -> list[str]:
-    """Deltas with lines that neither the manifest nor the archive list names.
-
-    None is ever left by a crash: a new delta gets its first line after the manifest names it. So the manifest is older
-    than the files, and continuing after it would fork the log.
-    """
-    known = {info.file.removesuffix(GZIP_SUFFIX) for info in manifest.deltas}
-    found = {
-        path.name
-        for path in folder.iterdir()
-        if DELTA_NAME.fullmatch(path.name)
-        and path.name.removesuffix(GZIP_SUFFIX) not in known
-        and path.stat().st_size
-    }
-    if found:
-        archived = {info.file.removesuffix(GZIP_SUFFIX) for info in read_archive(folder, manifest)}
-        found = {name for name in found if name.removesuffix(GZIP_SUFFIX) not in archived}
-    return sorted(found)

@@ -54,6 +54,7 @@ from stateward.ledger.manifest import (
     unused_name,
     write_manifest,
 )
+from stateward.ledger.rebuild import unlisted_deltas
 from stateward.ledger.record import (
     CONTROL_DOC_ID,
     LedgerEntry,
@@ -64,12 +65,7 @@ from stateward.ledger.record import (
     to_microseconds,
 )
 from stateward.ledger.states import TransitionTable
-from stateward.ledger.view import (
-    NO_HEAD,
-    STALE,
-    LedgerView,
-    unlisted_deltas,
-)
+from stateward.ledger.view import NO_HEAD, STALE, LedgerView
 
 GATHERED_MAX = 1024
 """Lines that a leader waits for; more do not make a sync any cheaper."""
