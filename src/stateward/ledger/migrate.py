@@ -18,7 +18,7 @@ import errno
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import file_digest, sha256
 from itertools import islice
@@ -28,7 +28,6 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.core.errors import (
-    Damage,
     InvalidRequest,
     LedgerDamaged,
     LedgerError,
@@ -129,8 +128,9 @@ def migrate(
         disk=disk or Disk(),
         in_place=in_place,
     )
-    if (not dry_run and job.finish_publishing()) or _is_target_made_of(target, old.sha256):
-        _check_same_mapping(target, job.mapping)
+    if not dry_run:
+        job.finish_publishing()
+    if job.is_done():
         backup = job.known_backup()
         return replace(job.look(), is_done_already=True, backup=str(backup) if backup else None)
     if target.exists() and not target.is_dir():
@@ -166,18 +166,18 @@ class _OldFile:
             )
         self.path = path
         _check_encoding(path)
-        self._stamp = self._look()
-        self.size = self._stamp[0]
-        self.changed_at = path.stat().st_mtime
-        self.lines, self.sha256 = _measure(path)
-
-    def _look(self) -> tuple[int, int]:
-        stat = self.path.stat()
-        return stat.st_size, stat.st_mtime_ns
+        stat = path.stat()
+        self.size, self.changed_at, self._changed_ns = stat.st_size, stat.st_mtime, stat.st_mtime_ns
+        digest, self.lines = sha256(), 0
+        for chunk in file_chunks(path):
+            digest.update(chunk)
+            self.lines += chunk.count(b"\n")
+        self.sha256 = digest.hexdigest()
 
     def check_unchanged(self) -> None:
         """Refuse a file that was written to meanwhile: those lines would be in neither ledger."""
-        if self._look() != self._stamp:
+        stat = self.path.stat()
+        if (stat.st_size, stat.st_mtime_ns) != (self.size, self._changed_ns):
             raise LedgerError(
                 f"{self.path} changed while it was being migrated; stop the program that writes to it and run again"
             )
@@ -207,31 +207,12 @@ def _target(source: Path, output: Path | None, *, in_place: bool, is_dry_run: bo
     raise InvalidRequest("say where the new ledger goes: an output folder, or in place")
 
 
-def _is_target_made_of(target: Path, digest: str) -> bool:
-    if not (target / MANIFEST).exists():
-        return False
-    with Ledger.open(target, read_only=True) as ledger:
-        return _is_made_of(ledger, digest)
-
-
 def _is_made_of(ledger: Ledger, digest: str) -> bool:
     """Whether the ledger was made of a file with this SHA-256."""
     if ledger.source_seq(_source_name(digest)):
         return True
     first = next(ledger.records(), None)  # an old ledger without one usable line left only this one
     return first is not None and first.new_state == IMPORT_OPENED and digest in str(first.metadata)
-
-
-def _check_same_mapping(target: Path, mapping: LegacyMapping) -> None:
-    """A report with this table of words would be wrong about a ledger that was made with another."""
-    with Ledger.open(target, read_only=True) as ledger:
-        first = next(ledger.records(), None)
-    said = _MAPPING.search(str(first.metadata)) if first is not None else None
-    if said is not None and said[1] != mapping.digest:
-        raise InvalidRequest(
-            f"{target} was made of this file with another table of words; nothing was changed. Undo that migration "
-            "first (--rollback), or name a new folder"
-        )
 
 
 def _source_name(digest: str) -> str:
@@ -249,11 +230,26 @@ class _Migration:
         self._clock, self._disk, self._in_place = clock, disk, in_place
         self._progress, self._ticks, self._started_at = progress, ticks, ticks()
         self._is_read_back = False
-        self._snapshot_share = READING_SHARE
         # Another file or another mapping must not continue what this one began.
         key = sha256(f"{old.sha256} {mapping.digest}".encode()).hexdigest()[:16]
         self._stem = ".migrating-" if in_place else f".{target.name}.migrating-"
         self._folder = (target if in_place else target.parent) / f"{self._stem}{key}"
+
+    def is_done(self) -> bool:
+        """Whether the target was made of this very file; refused if that was with another table of words."""
+        if not (self._target / MANIFEST).exists():
+            return False
+        with Ledger.open(self._target, read_only=True) as ledger:
+            if not _is_made_of(ledger, self._old.sha256):
+                return False
+            first = next(ledger.records(), None)
+        said = _MAPPING.search(str(first.metadata)) if first is not None else None
+        if said is not None and said[1] != self.mapping.digest:
+            raise InvalidRequest(
+                f"{self._target} was made of this file with another table of words; nothing was changed. Undo that "
+                "migration first (--rollback), or name a new folder"
+            )
+        return True
 
     def look(self) -> MigrationReport:
         """Read everything and write nothing."""
@@ -330,11 +326,6 @@ class _Migration:
             )
         )
 
-    def _show_snapshot(self, lines: int, what: str, done: int, every: int) -> None:
-        if what == READS:
-            self._snapshot_share = READING_SHARE + (CHECKING_FROM - READING_SHARE) * done / every
-        self._show("writing the snapshot", self._snapshot_share, lines)
-
     def _check_target_is_free(self) -> None:
         """Nothing else may end up inside a ledger, where compaction and retention delete files."""
         target, name = self._target, self._old.path.name
@@ -407,9 +398,17 @@ class _Migration:
                 for entries in self._entries(backup, counts):
                     fresh = [each for each in entries if (each.source_seq or 0) > done]
                     importer.record_many(fresh, source=name, is_vetted=True)
-            self._show("writing the snapshot", READING_SHARE, counts.lines)
+            share = READING_SHARE
+            self._show("writing the snapshot", share, counts.lines)
+
+            def show(what: str, read: int, every: int) -> None:
+                nonlocal share
+                if what == READS:
+                    share = READING_SHARE + (CHECKING_FROM - READING_SHARE) * read / every
+                self._show("writing the snapshot", share, counts.lines)
+
             # Reads every line again, and checks it against the chain.
-            ledger.compact(compress=False, progress=partial(self._show_snapshot, counts.lines))
+            ledger.compact(compress=False, progress=show)
             self._is_read_back = True
         return done
 
@@ -437,9 +436,10 @@ class _Migration:
     def _check(self, counts: MigrationCounts) -> None:
         """The new ledger, as any reader opens it, against what the old file said; counted on two separate ways."""
         self._show("checking", CHECKING_FROM, counts.lines)
-        findings = () if self._is_read_back else self._verify(counts.lines)
-        if findings:
-            raise LedgerDamaged(findings)
+        if not self._is_read_back:  # an earlier run built it, and it may have been damaged since
+            show = partial(self._show, "checking", CHECKING_FROM, counts.lines)
+            if findings := verify(self._folder, progress=lambda _what, _count: show()).findings:
+                raise LedgerDamaged(findings)
         with Ledger.open(self._folder, read_only=True, clock=self._clock) as ledger:
             every = max(counts.documents, 1)
             for number, document in enumerate(ledger.documents(), 1):
@@ -459,11 +459,6 @@ class _Migration:
                 f"the new ledger counts {found}, the old one {counts.state_counts()}; nothing was replaced"
             )
 
-    def _verify(self, lines: int) -> Sequence[Damage]:
-        """What is wrong with a ledger that an earlier run built and read back: it may have been damaged since."""
-        show = partial(self._show, "checking", CHECKING_FROM, lines)
-        return verify(self._folder, progress=lambda _what, _count: show()).findings
-
     def _publish(self) -> None:
         """One rename, which is atomic; in place there are several, and a note that says they must be finished."""
         if self._in_place:
@@ -474,10 +469,10 @@ class _Migration:
             self._disk.rename(self._folder, self._target)
             self._disk.sync_dir(self._target.parent)
 
-    def finish_publishing(self) -> bool:
-        """Move the files of a complete ledger, or those that are left, to their place; False if there are none."""
+    def finish_publishing(self) -> None:
+        """Move the files of a complete ledger, or those that are left, to their place."""
         if not (self._folder / PUBLISHING).exists():
-            return False
+            return
         names = [
             path.name for path in self._folder.iterdir() if path.name not in (LOCK, PUBLISHING)
         ]
@@ -488,7 +483,6 @@ class _Migration:
             self._disk.rename(self._folder / name, self._target / name)
         self._disk.sync_dir(self._target)
         shutil.rmtree(self._folder)
-        return True
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -500,15 +494,6 @@ def _lines(path: Path) -> Iterator[bytes]:
                     pass
                 text = b"{"
             yield text
-
-
-def _measure(path: Path) -> tuple[int, str]:
-    """How many lines a file has, and its SHA-256."""
-    digest, lines = sha256(), 0
-    for chunk in file_chunks(path):
-        digest.update(chunk)
-        lines += chunk.count(b"\n")
-    return lines, digest.hexdigest()
 
 
 def _digest(path: Path) -> str:
@@ -563,9 +548,11 @@ def undo(
     is_restored = not is_there or _digest(source) != backup.sha256
     label = date_label(clock())
     changed = _unused_path(source.with_name(f"{source.name}.replaced-{label}"))
+    aside = SET_ASIDE + label
+    aside_as = _unused_path(target / aside if in_place else target.with_name(target.name + aside))
     done = MigrationUndo(
         source=str(source), target=str(target), backup=str(backup.path),
-        aside=str(_aside(target, label, in_place=in_place)), later_records=later, is_restored=is_restored,
+        aside=str(aside_as), later_records=later, is_restored=is_restored,
         changed_as=str(changed) if is_there and is_restored else None, is_executed=execute,
     )  # fmt: skip
     if not execute:
@@ -573,20 +560,15 @@ def undo(
     if done.loss and not accept_loss:
         raise InvalidRequest(f"{done.loss}; add --accept-loss to do it all the same")
     if is_restored:
-        _restore(seam, backup.path, source, changed if is_there else None)
-    _put_aside(seam, target, Path(done.aside), in_place=in_place)
+        # Hidden: no file of the user has this name.
+        copy = source.with_name(f".{source.name}.restoring")
+        write_atomically(seam, copy, file_chunks(backup.path))
+        if is_there:
+            seam.rename(source, changed)
+        seam.rename(copy, source)
+        seam.sync_dir(source.parent)
+    _put_aside(seam, target, aside_as, in_place=in_place)
     return done
-
-
-def _restore(disk: Disk, backup: Path, source: Path, changed: Path | None) -> None:
-    """Bring the old bytes back; what stands in their place is renamed to `changed` first."""
-    # Hidden: no file of the user has this name.
-    copy = source.with_name(f".{source.name}.restoring")
-    write_atomically(disk, copy, file_chunks(backup))
-    if changed is not None:
-        disk.rename(source, changed)
-    disk.rename(copy, source)
-    disk.sync_dir(source.parent)
 
 
 def _origin_of(source: Path, target: Path) -> tuple[LedgerBackup, int]:
@@ -603,11 +585,6 @@ def _origin_of(source: Path, target: Path) -> tuple[LedgerBackup, int]:
     raise InvalidRequest(
         f"{target} was not made of {source}, or its backup is gone; nothing was changed"
     )
-
-
-def _aside(target: Path, label: str, *, in_place: bool) -> Path:
-    name = f"{SET_ASIDE}{label}"
-    return _unused_path(target / name if in_place else target.with_name(target.name + name))
 
 
 def _unused_path(path: Path) -> Path:

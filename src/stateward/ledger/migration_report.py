@@ -118,15 +118,9 @@ class MigrationCounts:
             found.broken += 1
             _list(found.broken_places, number, str(error))
             return None
-        entry = old.entry
-        found.records += 1
         found.times_assumed += old.is_time_assumed
-        before = self._last.get(entry.doc_id)
-        if old.said_before is not None:
-            self._compare_old_state(reader, entry, old.said_before, before, number)
-        self._count_move(entry.doc_id, before and before[0], entry.state, number)
-        self._last[entry.doc_id] = self._count_word(reader, old.word)
-        return entry
+        self._count(reader, old.entry, old.word, old.said_before, number)
+        return old.entry
 
     def add_many(
         self, reader: LegacyReader, texts: list[bytes], number: int
@@ -137,47 +131,49 @@ class MigrationCounts:
             each = (self.add(reader, text, at) for at, text in enumerate(texts, number))
             return [entry for entry in each if entry is not None]
         rows, shape = found
-        known, last, usual = self._known, self._last, _USUAL_MOVES
         entries: list[LedgerEntry | OldRow] = []
-        quick: list[str] = []
-        for at, row in enumerate(rows):
-            doc_id, word = row.doc_id, row.state
+        for row, at in zip(rows, range(number, number + len(texts)), strict=True):
             moment: str | float | None = row.timestamp
             seconds = iso_seconds(moment) if type(moment) is str and moment[4:5] == "-" else moment
-            now = known.get(word)
             if (
-                now is None
-                or type(seconds) is not float
+                type(seconds) is not float
                 or not 0.0 <= seconds < SECONDS_MAX
-                or not doc_id.isascii()
-                or not 0 < len(doc_id) < SHORT_ID_CHARS_MAX
+                or not row.doc_id.isascii()
+                or not 0 < len(row.doc_id) < SHORT_ID_CHARS_MAX
                 or len(row.adapter) > ADAPTER_CHARS_MAX
+                or row.state not in self._known
             ):
-                entry = self.add(reader, texts[at], number + at)
+                entry = self.add(reader, texts[at - number], at)
                 if entry is not None:
                     entries.append(entry)
                 continue
-            reader.last_at = seconds
+            reader.last_at = row.timestamp = seconds
             for name, attribute in shape.loose:
                 value = getattr(row, attribute)
                 if value is not msgspec.UNSET:
                     row.metadata["legacy_" + name if name in row.metadata else name] = value
-            before, new = last.get(doc_id), now[0]
-            if new != word or not now[1]:
+            word, said = row.state, row.old_state
+            row.state, is_mapped, _ = self._known[word]
+            if row.state != word or not is_mapped:
                 row.metadata["legacy_state"] = word
-            said = row.old_state
-            if said is not msgspec.UNSET:
-                self._compare_old_state(reader, row, said, before, number + at)
-            if before is None or (before[0], new) not in usual:
-                self._count_move(doc_id, before and before[0], new, number + at)
-            last[doc_id] = now
-            row.state, row.timestamp, row.source_seq = new, seconds, number + at
-            quick.append(word)
+            row.source_seq = at
+            self._count(reader, row, word, None if said is msgspec.UNSET else said, at)
             entries.append(row)
-        self._words.update(quick)
-        self.found.records += len(quick)
         self.found.lines = number + len(texts) - 1
         return entries
+
+    def _count(
+        self, reader: LegacyReader, entry: LedgerEntry | OldRow, word: str, said: str | None, number: int
+    ) -> None:  # fmt: skip
+        """A usable line: its word, its move, and whether it says it left the state that its document was in."""
+        doc_id, new = entry.doc_id, entry.state
+        before = self._last.get(doc_id)
+        if said is not None:
+            self._compare_old_state(reader, entry, said, before, number)
+        if before is None or (before[0], new) not in _USUAL_MOVES:
+            self._count_move(doc_id, before and before[0], new, number)
+        self._last[doc_id] = self._count_word(reader, word)
+        self.found.records += 1
 
     def _compare_old_state(
         self, reader: LegacyReader, entry: LedgerEntry | OldRow, said: str, before: Word | None, number: int
