@@ -22,7 +22,7 @@ import msgspec
 
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Json, clean_text
-from stateward.ledger.chain import DIGITS
+from stateward.ledger.chain import DIGITS, SEAL_END, SEAL_START, seal
 from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
     ERROR_MESSAGE_CHARS_MAX,
@@ -63,7 +63,7 @@ UNESCAPED = bytes(char for char in range(32, 127) if char not in b'"\\')
 
 Change = tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, Mapping[str, Json]]
 """(document, state[, adapter[, metadata]])"""
-_VALUE_CHECKS: dict[str, Callable[[object], None]] = {
+_VALUE_CHECKS: dict[str, Callable[[object], object]] = {
     "error_type": partial(check_text, what="error_type", chars_max=ERROR_TYPE_CHARS_MAX),
     "error_message": partial(check_is_text, what="error_message"),
     "traceback": partial(check_is_text, what="traceback"),
@@ -86,23 +86,23 @@ class CommitGroup:
 
     __slots__ = ("appends", "chain", "ids", "lines", "seq", "texts")
 
-    def __init__(self, seq: int, chain: str) -> None:
+    def __init__(self, seq: int, chain: bytes) -> None:
         self.seq = seq
         self.chain = chain
         self.appends = 0
         self.ids: list[str] = []
-        self.texts: list[str] = []
+        self.texts: list[bytes] = []
         self.lines: list[LedgerLine] = []
 
-    def add(self, line: LedgerLine, body: str) -> None:
+    def add(self, line: LedgerLine, body: bytes) -> None:
         """Append a line; `body` is its JSON object without the closing brace, its seq is the next one."""
-        self.chain = head = sha256((self.chain + body).encode()).hexdigest()[:DIGITS]
+        text, self.chain = seal(body, self.chain)
         self.ids.append(line.doc_id)
-        self.texts.append(f'{body},"h":"{head}"}}\n')
+        self.texts.append(text)
         self.lines.append(line)
         self.seq += 1
 
-    def cut(self, size: int, seq: int, chain: str) -> list[str]:
+    def cut(self, size: int, seq: int, chain: bytes) -> list[str]:
         """Go back to the first `size` lines, after which `seq` and `chain` were these; the ids of the others."""
         gone = self.ids[size:]
         for column in (self.ids, self.texts, self.lines):
@@ -116,15 +116,6 @@ class CommitGroup:
         first = max(0, seq - (self.seq - len(self.ids)))
         rest.ids, rest.texts, rest.lines = self.ids[first:], self.texts[first:], self.lines[first:]
         return rest
-
-    def sizes(self) -> list[int]:
-        """The bytes of each line."""
-        if len(self.texts) == 1:
-            text = self.texts[0]
-            return [len(text) if text.isascii() else len(text.encode())]
-        if all(map(str.isascii, self.texts)):
-            return list(map(len, self.texts))
-        return [len(text.encode()) for text in self.texts]
 
 
 def are_plain(ids: Sequence[object]) -> bool:
@@ -235,9 +226,10 @@ class LineBuilder:
             recent[doc_id] = line
             seq += 1
             n += 1
-            body = f'{LINE_START}{doc_id}{middle}{seq},"n":{n}'
-            chained = sha256((chained + body).encode()).hexdigest()[:DIGITS]
-            add_text(f'{body},"h":"{chained}"}}\n')
+            # As `chain.seal` does it, without the call.
+            body = f'{LINE_START}{doc_id}{middle}{seq},"n":{n}'.encode()
+            chained = sha256(chained + body).hexdigest()[:DIGITS].encode()
+            add_text(body + SEAL_START + chained + SEAL_END)
             add_line(line)
         group.seq, group.chain = seq, chained
 
@@ -273,10 +265,9 @@ class LineBuilder:
                     metadata=entry.metadata, resume=table.resume_state(before, new),
                     source=source, source_seq=entry.source_seq, seq=seq, n=n,
                 )  # fmt: skip
-            body = encode_json(line)[:-1].decode()
-            chained = sha256((chained + body).encode()).hexdigest()[:DIGITS]
+            text, chained = seal(encode_json(line)[:-1], chained)
             add_id(doc_id)
-            add_text(f'{body},"h":"{chained}"}}\n')
+            add_text(text)
             add_line(line)
             recent[doc_id] = line
         group.seq, group.chain = seq, chained
@@ -333,7 +324,7 @@ class LineBuilder:
                 line.source, line.source_seq = source, entry.source_seq
         line.seq, line.n = group.seq + 1, len(group.ids) + 1
         body = encode_json(line)[:-1] if not extra else _with_extra(line, extra)
-        group.add(line, body.decode())
+        group.add(line, body)
         self.recent[doc_id] = line
 
     def _line(

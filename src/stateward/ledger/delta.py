@@ -174,8 +174,8 @@ class Delta:
                 break
             ids = [line.doc_id for line in lines]
             texts = texts[: len(lines)]
-            head = chain.head_of(texts[-1]).decode()
-            self.add_lines(ids, list(map(len, texts)), lines, seq=lines[-1].seq, head=head)
+            sizes, head = list(map(len, texts)), chain.head_of(texts[-1])
+            self.add_lines(ids, sizes, lines, seq=lines[-1].seq, head=head)
             if "" in ids:
                 control += [line for line in lines if not line.doc_id]
             if len(self.pending) >= 8 * INDEX_EVERY_LINES:
@@ -202,7 +202,13 @@ class Delta:
             size *= 8
 
     def add_lines(
-        self, ids: list[str], sizes: list[int], lines: Sequence[LedgerLine], *, seq: int, head: str
+        self,
+        ids: list[str],
+        sizes: list[int],
+        lines: Sequence[LedgerLine],
+        *,
+        seq: int,
+        head: bytes,
     ) -> None:
         """Take note of lines that are in the file now; `seq` and `head` are those after the last of them."""
         end = self.end
@@ -219,7 +225,7 @@ class Delta:
             self.pending += ids
             self._offsets += ends
             self.summary.add(lines)
-        self.chain, self.seq = head.encode(), seq
+        self.chain, self.seq = head, seq
 
     @property
     def last(self) -> LedgerLine | None:

@@ -119,7 +119,8 @@ class MigrationCounts:
             _list(found.broken_places, number, str(error))
             return None
         found.times_assumed += old.is_time_assumed
-        self._count(reader, old.entry, old.word, old.said_before, number)
+        now = self._count_word(reader, old.word)
+        self._count(reader, old.entry, now, old.said_before, number)
         return old.entry
 
     def add_many(
@@ -131,17 +132,20 @@ class MigrationCounts:
             each = (self.add(reader, text, at) for at, text in enumerate(texts, number))
             return [entry for entry in each if entry is not None]
         rows, shape = found
+        known, words = self._known, list[str]()
         entries: list[LedgerEntry | OldRow] = []
-        for row, at in zip(rows, range(number, number + len(texts)), strict=True):
+        for at, row in enumerate(rows, number):
+            word, doc_id = row.state, row.doc_id
+            now = known.get(word)
             moment: str | float | None = row.timestamp
             seconds = iso_seconds(moment) if type(moment) is str and moment[4:5] == "-" else moment
             if (
-                type(seconds) is not float
+                now is None
+                or type(seconds) is not float
                 or not 0.0 <= seconds < SECONDS_MAX
-                or not row.doc_id.isascii()
-                or not 0 < len(row.doc_id) < SHORT_ID_CHARS_MAX
+                or not doc_id.isascii()
+                or not 0 < len(doc_id) < SHORT_ID_CHARS_MAX
                 or len(row.adapter) > ADAPTER_CHARS_MAX
-                or row.state not in self._known
             ):
                 entry = self.add(reader, texts[at - number], at)
                 if entry is not None:
@@ -152,27 +156,28 @@ class MigrationCounts:
                 value = getattr(row, attribute)
                 if value is not msgspec.UNSET:
                     row.metadata["legacy_" + name if name in row.metadata else name] = value
-            word, said = row.state, row.old_state
-            row.state, is_mapped, _ = self._known[word]
-            if row.state != word or not is_mapped:
+            row.state, row.source_seq = now[0], at
+            if now[0] != word or not now[1]:
                 row.metadata["legacy_state"] = word
-            row.source_seq = at
-            self._count(reader, row, word, None if said is msgspec.UNSET else said, at)
+            words.append(word)
+            said = row.old_state
+            self._count(reader, row, now, None if said is msgspec.UNSET else said, at)
             entries.append(row)
+        self._words.update(words)
         self.found.lines = number + len(texts) - 1
         return entries
 
     def _count(
-        self, reader: LegacyReader, entry: LedgerEntry | OldRow, word: str, said: str | None, number: int
+        self, reader: LegacyReader, entry: LedgerEntry | OldRow, now: Word, said: str | None, number: int
     ) -> None:  # fmt: skip
-        """A usable line: its word, its move, and whether it says it left the state that its document was in."""
-        doc_id, new = entry.doc_id, entry.state
+        """A usable line: its move, and whether it says that it left the state that its document was in."""
+        doc_id = entry.doc_id
         before = self._last.get(doc_id)
         if said is not None:
             self._compare_old_state(reader, entry, said, before, number)
-        if before is None or (before[0], new) not in _USUAL_MOVES:
-            self._count_move(doc_id, before and before[0], new, number)
-        self._last[doc_id] = self._count_word(reader, word)
+        if before is None or (before[0], now[0]) not in _USUAL_MOVES:
+            self._count_move(doc_id, before and before[0], now[0], number)
+        self._last[doc_id] = now
         self.found.records += 1
 
     def _compare_old_state(

@@ -11,9 +11,6 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-import msgspec
-from msgspec.structs import replace
-
 from stateward.core.errors import Damage, InvalidRequest
 from stateward.core.machine import Machine
 from stateward.core.model import SECOND, from_iso
@@ -133,9 +130,12 @@ class LedgerQueries:
         return self._table.typed(state) if self._table is not None else state
 
     def _document(self, line: LedgerLine) -> LedgerDocument:
-        found = msgspec.convert(line, LedgerDocument, from_attributes=True)
-        state = self._state_value(line.new_state)
-        return replace(found, state=state, is_partial=self._view.is_partial)
+        return LedgerDocument(
+            doc_id=line.doc_id, state=self._state_value(line.new_state), updated_at=line.timestamp,
+            adapter=line.adapter, seq=line.seq, metadata=line.metadata, retry_count=line.retry_count,
+            max_retries=line.max_retries, resume=line.resume, error_type=line.error_type,
+            error_message=line.error_message, is_partial=self._view.is_partial,
+        )  # fmt: skip
 
     def history(self, doc_id: str) -> list[LedgerAuditRecord]:
         """Every change of the document, oldest first; also those that were rolled back or archived."""

@@ -108,7 +108,7 @@ class LedgerLine(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, eq=
         return self.timestamp
 
 
-class LedgerAuditRecord(
+class LedgerAuditRecord(  # type: ignore[misc] # the lines that the builder fills in are not frozen
     LedgerLine, frozen=True, kw_only=True, omit_defaults=False, gc=True, eq=True
 ):
     """One change of state, as the log holds it.
@@ -283,18 +283,19 @@ def check_doc_id(doc_id: object) -> None:
     _check_unicode(doc_id, "a document id")
 
 
-def check_is_text(value: object, *, what: str) -> None:
-    """Refuse what is not text."""
+def check_is_text(value: object, *, what: str) -> str:
+    """The text; what is not text is refused."""
     if type(value) is not str:
         raise InvalidRequest(f"{what} is text, not {type(value).__name__}")
+    return value
 
 
 def check_text(value: object, *, what: str, chars_max: int) -> None:
     """Refuse what is not text, too long, or not encodable as UTF-8."""
-    check_is_text(value, what=what)
-    if len(value) > chars_max:
-        raise InvalidRequest(f"{what} has at most {chars_max} characters, not {len(value)}")
-    _check_unicode(value, what)
+    text = check_is_text(value, what=what)
+    if len(text) > chars_max:
+        raise InvalidRequest(f"{what} has at most {chars_max} characters, not {len(text)}")
+    _check_unicode(text, what)
 
 
 def check_metadata(metadata: object, *, bytes_max: int) -> None:

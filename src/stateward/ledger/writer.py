@@ -188,7 +188,7 @@ class LedgerWriter:
     def restart_after(self, active: Delta) -> None:
         """Continue after the last line of `active`, with nothing gathered and nothing remembered."""
         self._durable = active.seq
-        self._pending = self._written = CommitGroup(active.seq, active.chain.decode())
+        self._pending = self._written = CommitGroup(active.seq, active.chain)
         self.builder = LineBuilder(
             self.table, self.view.latest_line, metadata_bytes_max=self._metadata_bytes_max
         )
@@ -278,7 +278,7 @@ class LedgerWriter:
                 self.builder.forget(group.cut(size, seq, before), self._written, group)
                 raise
             group.appends += 1
-            line, head, seq = group.lines[-1], group.chain, group.seq
+            line, head, seq = group.lines[-1], group.chain.decode(), group.seq
         self.commit(seq)
         return line, head
 
@@ -296,17 +296,15 @@ class LedgerWriter:
                 doc_id=CONTROL_DOC_ID, old_state=None, new_state=what, timestamp=self._now(),
                 adapter="ledger", metadata=metadata, seq=group.seq + 1, n=len(group.ids) + 1,  # type: ignore[arg-type]
             )  # fmt: skip
-            group.add(line, encode_json(line)[:-1].decode())
+            group.add(line, encode_json(line)[:-1])
             return line
 
     def retract(self, line: LedgerLine) -> None:
         """Undo `add_control_line` while its line is the newest and not committed."""
         with self.state_lock:
             group, size = self._pending, line.n - 1
-            before = (
-                chain.head_of(group.texts[size - 1].encode()) if size else self.view.active.chain
-            )
-            group.cut(size, line.seq - 1, before.decode())
+            before = chain.head_of(group.texts[size - 1]) if size else self.view.active.chain
+            group.cut(size, line.seq - 1, before)
 
     # Making them durable
 
@@ -371,7 +369,7 @@ class LedgerWriter:
             self._was_shared = self._waiting > 0 or group.appends > 1
             with self._poisoning:
                 self._check_alone()
-                self._write("".join(group.texts).encode())
+                self._write(b"".join(group.texts))
                 if self._is_synced:
                     self.disk.fdatasync(self._fd)
                 with self.state_lock:
@@ -418,7 +416,8 @@ class LedgerWriter:
         if group.seq - len(group.ids) < active.seq:
             group = group.after(active.seq)  # a reload read some of it from the file meanwhile
         if group.ids:
-            active.add_lines(group.ids, group.sizes(), group.lines, seq=group.seq, head=group.chain)
+            sizes = list(map(len, group.texts))
+            active.add_lines(group.ids, sizes, group.lines, seq=group.seq, head=group.chain)
         self._durable = active.seq
         if not self._pending.ids:
             self.builder.trim()
@@ -432,7 +431,7 @@ class LedgerWriter:
     @property
     def head(self) -> bytes:
         """The head of the chain after the newest line, durable or not."""
-        return self._pending.chain.encode()
+        return self._pending.chain
 
     def index_tail(self) -> None:
         """Extend the index of the active delta over its tail, so that the next opening need not read that."""
