@@ -128,6 +128,13 @@ NO_STATEMENTS: dict[str, list[Block]] = {
         *RECHNUNG,
         Lines(["Wir haben für Sie gern gearbeitet. Zahlbar 14 Tage nach Rechnungseingang."]),
     ],
+    "numbers of a customer, and periods": [
+        Heading("Facture du 14/05/2026"),
+        Lines(["Énergie Exemple, 56000 Vannes"]),
+        Table([["N° de client", "5 018 442 716"], ["N° de compte", "2 004 119 873"], ["Compteur", "14 504 221 887"]]),
+        Table([["14/05/26 au 14/07/26", "24,20"], ["12/03/26 au 11/05/26", "104,04"], ["11/05/26 relevé", "18,35"]]),
+        Lines(["TVA à 20 % : 24,48", "Montant total à payer : 176,19"]),
+    ],
     "discounts": [
         *BILL,
         Table([["Discount for two servers", "-6.40"], ["Discount of the month", "-2.00"]]),

@@ -291,6 +291,32 @@ def test_a_glyph_whose_number_is_that_of_a_line_end_is_read(tmp_path: Path) -> N
     assert peeked_texts(path) == ["IJMHL"]
 
 
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (
+            b"BT /F1 9 Tf <0001> Tj 5 0 Td <0002> Tj 5 0 Td <0003> Tj ET "
+            b"BT /F1 9 Tf 1 0 0 -1 80 20 Tm <0004> Tj 5 0 Td <0005> Tj 5 0 Td <0006> Tj ET",
+            "ABC\nDEF",
+        ),
+        (
+            b"BT /F1 9 Tf <0001> Tj ET BT 5 0 Td <0002> Tj ET BT 10 0 Td <0003> Tj ET",
+            "ABC",
+        ),
+    ],
+    ids=["words of a browser", "letters one by one"],
+)
+def test_words_that_are_set_letter_by_letter_stay_apart_where_they_are_set_apart(
+    tmp_path: Path, shown: bytes, expected: str
+) -> None:
+    """A browser places each letter of a page that it prints; the cells of a table are text objects of their own."""
+    streams = [a_stream(at, each) for at, each in enumerate((*MAPS, shown), start=4)]
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"%PDF-1.5\n" + b"\n".join([*FONTS, *streams]) + b"\n%%EOF")
+
+    assert peeked_texts(path) == [expected]
+
+
 def test_programs_of_fonts_do_not_use_up_what_is_looked_at(tmp_path: Path) -> None:
     """Some generators write them as they are, and among so many bytes some look as if they showed a text."""
     program = b"(x) Tj " * (peek.TEXT_BYTES_MAX // 7)

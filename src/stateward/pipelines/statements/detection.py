@@ -214,7 +214,7 @@ def _is_other(shown: Peek) -> bool:
     A statement that is taken for something else is lost in silence; anything else that is taken for a statement is
     refused by its reader. So what cannot be read here, or calls itself a statement, is left to that reader.
     """
-    if any(map(_has_dated_figures, shown.texts)):
+    if any(_has_dated_figures(text) and not _is_taxed_bill(text) for text in shown.texts):
         return False
     if _is_told_in_prose(shown):
         return True
@@ -311,14 +311,11 @@ def _is_bill(text: str) -> bool:
     """
     if _PDF_BALANCE.search(text) or _PDF_COLUMN.search(text):
         return False
-    if _is_till_receipt(text):
+    if _is_till_receipt(text) or _is_taxed_bill(text):
         return True
     if not _is_legible(text):
         return False
-    title = text[:PDF_TITLE_CHARS]
-    is_titled = _PDF_BILL.search(title) is not None
-    if is_titled and _PDF_SALES_TAX.search(text) and not _PDF_CARD.search(title):
-        return True
+    is_titled = _PDF_BILL.search(text[:PDF_TITLE_CHARS]) is not None
     if len(_PDF_SIGNED.findall(text)) >= 2 or len(_PDF_DAY.findall(text)) >= PDF_DAYS_MIN:
         return False
     if is_thin(text):
@@ -328,6 +325,18 @@ def _is_bill(text: str) -> bool:
     days, amounts = _count_days(text), len(amounts_of(text))
     is_few = days < amounts if is_titled else days < 2
     return is_few and len(_PDF_WORD.findall(text)) >= PDF_BILL_WORDS_MIN
+
+
+def _is_taxed_bill(text: str) -> bool:
+    """Whether it calls itself a bill, names the tax in it, and has neither a balance nor the columns of an account.
+
+    The numbers of a customer and a meter may be in groups of three, and the periods of a bill for power are days.
+    """
+    if _PDF_BALANCE.search(text) or _PDF_COLUMN.search(text) or not _is_legible(text):
+        return False
+    title = text[:PDF_TITLE_CHARS]
+    is_titled = _PDF_BILL.search(title) is not None and not _PDF_CARD.search(title)
+    return is_titled and _PDF_SALES_TAX.search(text) is not None
 
 
 def _is_till_receipt(text: str) -> bool:

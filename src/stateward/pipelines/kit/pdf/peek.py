@@ -32,7 +32,7 @@ _NO_TEXT = re.compile(
 )
 _SHOWN = re.compile(
     rb"\[((?:[^\[\]\\]|\\.)*)\]\s*TJ|(\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>)\s*(?:Tj|'|\")"
-    rb"|/([^\s/<>\[\]()]{1,60})\s+-?[\d.]{1,12}\s+Tf\b",
+    rb"|/([^\s/<>\[\]()]{1,60})\s+-?[\d.]{1,12}\s+Tf\b|\b(BT)\b",
     re.DOTALL,
 )
 _OBJECT = re.compile(rb"(?<!\d)(\d{1,9})\s+\d{1,5}\s+obj\b")
@@ -129,7 +129,7 @@ def _peek(path: Path, _version: tuple[int, int, int]) -> Peek:
             size += len(stream)
     is_whole = is_whole and size < TEXT_BYTES_MAX
     fonts = _fonts(objects, maps)
-    used = {name for content in contents for _, _, name in _SHOWN.findall(content)} - {b""}
+    used = {name for content in contents for _, _, name, _ in _SHOWN.findall(content)} - {b""}
     if maps and used and used <= fonts[0].keys():
         texts = [_text(contents, each, {}) for each in fonts]
     else:
@@ -281,17 +281,30 @@ def _ranges(block: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _text(contents: list[bytes], fonts: Fonts, letters: GlyphMap) -> str:
-    """What is shown, by the letters of the font that holds at each place; of one that is not known, by `letters`."""
-    shown: list[str] = []
+    """What is shown, by the letters of the font that holds at each place; of one that is not known, by `letters`.
+
+    What is set letter by letter is joined within its text objects (`BT` to `ET`): a browser makes one of each run of
+    words, so that the cells of a table stay apart. Where those are single letters too, everything is joined.
+    """
+    objects: list[list[str]] = [[]]
     for content in contents:
         held = letters
-        for array, single, font in _SHOWN.findall(content):
+        for array, single, font, begin in _SHOWN.findall(content):
             if font:
                 held = fonts.get(font, letters)
+            elif begin:
+                objects.append([])
             else:
-                shown.append("".join(_pieces(array or single, held)))
-    is_by_letter = sum(map(len, shown)) < LETTERS_MIN * len(shown)
-    return ("" if is_by_letter else "\n").join(shown)
+                objects[-1].append("".join(_pieces(array or single, held)))
+    shown = [piece for pieces in objects for piece in pieces]
+    if not _is_by_letter(shown):
+        return "\n".join(shown)
+    runs = ["".join(pieces) for pieces in objects if pieces]
+    return ("" if _is_by_letter(runs) else "\n").join(runs)
+
+
+def _is_by_letter(shown: list[str]) -> bool:
+    return sum(map(len, shown)) < LETTERS_MIN * len(shown)
 
 
 def _pieces(array: bytes, letters: GlyphMap) -> Iterator[str]:
