@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from stateward.pipelines.labs.pdf.own_flags import is_legend
+from stateward.pipelines.labs.pdf.legends import is_legend
 from stateward.pipelines.labs.ranges import flag_of, read_range
 from stateward.pipelines.labs.values import plain, read_value, vote_decimal
 

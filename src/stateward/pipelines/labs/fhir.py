@@ -47,6 +47,17 @@ OTHER_CATEGORIES = frozenset(
 VITAL_SIGNS = frozenset(
     "85354-9 55284-4 8480-6 8462-4 8867-4 9279-1 8310-5 59408-5 8302-2 29463-7 39156-5 85353-1".split()
 )
+# Reasons of FHIR that are answers; `unknown` and `error` are none.
+ABSENT_CODES = frozenset(
+    {
+        "not-performed",
+        "not-permitted",
+        "not-asked",
+        "asked-declined",
+        "temp-unknown",
+        "not-applicable",
+    }
+)
 STATUSES = {"registered": "pending", "entered-in-error": "wrong"}
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
 
@@ -153,6 +164,16 @@ def _object_spans(text: str) -> Iterator[tuple[int, int]]:
             opened.append(found.start())
         elif found[0] == "}" and opened:
             yield opened.pop(), found.end()
+
+
+def _is_told_absent(node: Object) -> bool:
+    """Whether the report says why there is no value: the test was not performed, or asked and not answered."""
+    codings = (
+        _list((node.get("dataAbsentReason") or {}).get("coding"))
+        if isinstance(node.get("dataAbsentReason"), dict)
+        else []
+    )
+    return any(isinstance(each, dict) and each.get("code") in ABSENT_CODES for each in codings)
 
 
 def _refuse_constant(_: str) -> Json:
@@ -286,6 +307,8 @@ def _observation(
     status = str(resource.get("status") or "")
     if not value and status in ("", "unknown") and not _has_value(node):
         status = "registered"
+    if not value and _is_told_absent(node):
+        status = "cancelled"
     return Observation(
         test=name or code or local,
         value=value,

@@ -16,12 +16,15 @@ from stateward.pipelines.labs.model import (
     ROW_UNREAD,
     SPECIMEN_DOUBTED,
     UNIT_CONTRADICTED,
+    VALUE_UNREAD,
     LabResult,
 )
 from stateward.pipelines.labs.persons import PATIENTS_UNTOLD, SEVERAL_PATIENTS
 
 OF_DOCUMENTS = (SEVERAL_PATIENTS, PATIENTS_UNTOLD, PAGE_MISSING, FILE_CUT, DAMAGED)
-OF_RESULTS = (ROW_UNREAD, SPECIMEN_DOUBTED, NO_VALUE, UNIT_CONTRADICTED, FLAG_DISAGREES)
+OF_RESULTS = (
+    ROW_UNREAD, SPECIMEN_DOUBTED, VALUE_UNREAD, NO_VALUE, UNIT_CONTRADICTED, FLAG_DISAGREES,
+)  # fmt: skip
 SIDES = {"HH": "H", "LL": "L", "AA": "A"}
 # What is printed, and what value and range say. An N outside of the range is only noted: it also means "not judged".
 _CONTRADICTIONS = frozenset({("H", "L"), ("L", "H"), ("H", "N"), ("L", "N")})
@@ -43,6 +46,12 @@ def _is_wrong(code: str, result: LabResult) -> bool:
     if code == NO_VALUE:  # laboratories print titles and remarks as tests, but give them no unit
         printed = result.printed  # a dash is a value that was not measured
         return not printed.get("value") and bool(printed.get("unit") or printed.get("range"))
+    if (
+        code == VALUE_UNREAD
+    ):  # `12,` and `7l` are damaged numbers where a unit or a range is of numbers
+        printed = result.printed
+        is_number = printed.get("value", "").lstrip("<>≤≥=~ ")[:1].isdigit()
+        return is_number and bool(printed.get("unit") or printed.get("range"))
     if code == SPECIMEN_DOUBTED:  # a remark beside a value that was not given explains why
         return result.kind != "none"
     return code in OF_RESULTS

@@ -125,6 +125,7 @@ class _Order(msgspec.Struct):
 
     panel: str = ""
     collected: str = ""
+    received: str = ""
     resulted: str = ""
     specimen: str = ""
     first: int = 0  # the index of its first observation
@@ -260,6 +261,7 @@ def _order(segment: Segment, first: int) -> _Order:
     return _Order(
         panel=segment.text(4, 2) or segment.text(4),
         collected=hl7_time(segment.text(7)),
+        received=hl7_time(segment.text(14)),
         resulted=hl7_time(segment.text(22)),
         specimen=HL7_SPECIMENS.get(
             source.partition("&")[0].upper(), source.partition("&")[2] or source
@@ -295,7 +297,7 @@ def _take(segment: Segment, order: _Order, patient: str, reading: LabReading) ->
             code=code,
             local_code=local,
             specimen=order.specimen,
-            collected=hl7_time(segment.text(14)) or order.collected,
+            collected=_collected(hl7_time(segment.text(14)), order),
             resulted=hl7_time(segment.text(19)) or order.resulted,
             status=STATUSES.get(status, status.lower()),
             section=order.panel,
@@ -305,6 +307,17 @@ def _take(segment: Segment, order: _Order, patient: str, reading: LabReading) ->
             where=Place(line=segment.line),
         )
     )
+
+
+def _collected(observed: str, order: _Order) -> str:
+    """When the specimen was taken: by the observation itself, unless its time is that of its result.
+
+    Some laboratories give there when they reported, which is not before the specimen had arrived.
+    """
+    if not order.collected or not observed:
+        return observed or order.collected
+    is_of_result = observed == order.resulted or (order.received and observed > order.received)
+    return order.collected if is_of_result and observed > order.collected else observed
 
 
 def _identity(segment: Segment) -> tuple[str, str, str, tuple[str, ...]]:

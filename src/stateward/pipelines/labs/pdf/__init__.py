@@ -6,8 +6,8 @@ says of it, `cells` takes apart what one cell holds. `columns` tells columns by 
 `evidence` which of two readings explains more; `halves` reads tables side by side, `flowsheet` a column for each
 test. `loose` reads lines outside of tables, `paired` rows with two results, `sentences` running text, `antibiogram`
 letters of organisms, `blocks` tests whose parts have labels. `patients` tells whether pages are of one person,
-`own_flags` learns words of a laboratory for high and low; `leftovers` asks of everything that looks like part of a
-result where it went: what cannot be read is flagged, and never dropped.
+`own_flags` learns words of a laboratory for high and low, `legends` knows the lines that explain them; `leftovers`
+asks of everything that looks like part of a result where it went: what cannot be read is flagged, and never dropped.
 """
 
 import re
@@ -50,8 +50,15 @@ PAGES_NAMED_MAX = 10
 _ENVIRONMENT = re.compile(
     r"trinkwasser|grundwasser|abwasser|drinking[ -]water|ground ?water|waste ?water|surface water"
     r"|water (?:reclamation|treatment)|\b(?:in|ef)fluent\b|sewage|\bsoils?\b|bodenprobe"
-    r"|\banalyses? de sols?\b|\beaux? (?:potable|souterraine|usée)|agua potable|aguas residuales|acqua potabile",
+    r"|\banalyses? de sols?\b|\beaux? (?:potable|souterraine|usée)|agua potable|aguas residuales|acqua potabile"
+    r"|acque reflue|água (?:potável|subterrânea|residual)|drinkwater|grondwater|afvalwater"
+    r"|(?:dricks|brunns|grund|avlopps|rå)vatten|vattenförsörjning|(?:drikke|grunn|avløps)vann|(?:drikke|grund|spilde)vand\b"
+    r"|juomavesi|pohjavesi|talousvesi|woda pitna|wody pitnej|ścieki|pitná voda|ivóvíz|water testing",
     re.IGNORECASE,
+)
+# Bacteria are counted in so much of water, and in a millilitre of urine.
+_COUNTED_IN_WATER = re.compile(
+    r"\b(?:MPN|CFU|KBE|UFC|KTK|JTK|KVE)\s?/\s?(?:100|250)\s?ml\b", re.IGNORECASE
 )
 # A laboratory that tests water, too, says so above the results of a person.
 _PERSON = re.compile(
@@ -95,7 +102,8 @@ def read_pdf(source: ReportSource) -> LabReading:
     collected = collected_date(lines, order)
     above = texts[:LETTERHEAD_LINES]
     is_of_person = any(map(_PERSON.search, above))
-    matrix = ENVIRONMENT if any(map(_ENVIRONMENT.search, above)) and not is_of_person else ""
+    is_water = any(map(_ENVIRONMENT.search, above)) or any(map(_COUNTED_IN_WATER.search, texts))
+    matrix = ENVIRONMENT if is_water and not is_of_person else ""
     observations = observations_of(
         lines,
         date_order=order,

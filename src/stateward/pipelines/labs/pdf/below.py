@@ -38,7 +38,10 @@ def take_range(last: Row, row: Row) -> bool:
     """Take a line below a row that says its range and maybe its unit: `Ref. Interval : 4.0 - 11.0`, `g/L (64 - 83)`."""
     if row.page != last.page or row.base - last.base > NEAR * last.height:
         return False
-    if last.texts.get("range") or last.texts.get("low") or last.texts.get("high"):
+    unit_beside, range_beside, _ = split_unit_and_range(
+        last.texts.get("unit", ""), last.texts.get("range", "")
+    )
+    if range_beside or last.texts.get("low") or last.texts.get("high"):
         return False
     label, colon, text = _without_brackets(name_of(row)).partition(":")
     is_labelled = bool(colon) and column_of(label.strip(" .")) == "range"
@@ -53,11 +56,11 @@ def take_range(last: Row, row: Row) -> bool:
     own = read_range(range_).unit
     if own and not is_known_unit(own):
         return False
-    if unit and last.texts.get("unit"):
+    if unit and unit_beside:
         unit, range_ = "", text
     last.texts["range"] = range_
-    if unit:
-        last.texts["unit"] = unit
+    if unit or unit_beside:  # which may stand alone in the column of ranges
+        last.texts["unit"] = unit_beside or unit
     last.words += row.words
     last.awaits_range = False
     return True

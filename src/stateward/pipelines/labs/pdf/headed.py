@@ -6,17 +6,21 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
-from stateward.pipelines.labs.pdf.cells import without_leaders
+from stateward.pipelines.labs.pdf.cells import cells, without_leaders
 from stateward.pipelines.labs.pdf.headings import (
+    UNKNOWN,
     Heading,
     continues_heading,
     headings_of,
     joined_headings,
 )
 from stateward.pipelines.labs.units import is_known_unit
-from stateward.pipelines.labs.words import SECTIONS, fold, specimen_of
+from stateward.pipelines.labs.words import SECTIONS, column_of, fold, specimen_of
 
 TITLE_WORDS_MAX = 7
+BESIDE_MAX = (
+    1.2  # of the height: half a line, as cells of a table are centred beside one of two lines
+)
 _UNIT_LINE = re.compile(
     r"(?:.*\b)?(?:units?|einheit(?:en)?|unit[ée]s?|unidad(?:es)?|unità|eenheid|(?:results?|values?|werte|ergebnisse)\b.*\bin)"
     r"\s*[:=]?\s+(\S+(?: \S+)?)",
@@ -40,9 +44,14 @@ def table_blocks(page: Lines) -> Iterator[Block]:
     block = Block([], [])
     last: PdfLine | None = None
     joined = dict(joined_headings(page))
+    taken = -1
     for at, line in enumerate(page):
+        if at == taken:
+            continue
         found = headings_of(line) or joined.get(at, [])
         if found:
+            beside, taken = _headings_beside(page, at, found)
+            found = sorted([*found, *beside], key=lambda each: each.x0)
             title, unit = _title_above(block.body), _unit_above(block.body)
             if unit:
                 block.body.pop()
@@ -54,6 +63,42 @@ def table_blocks(page: Lines) -> Iterator[Block]:
         else:
             block.body.append(line)
     yield block
+
+
+def _headings_beside(page: Lines, at: int, found: Sequence[Heading]) -> tuple[list[Heading], int]:
+    """Columns whose headings are set in two lines, half above and half below the line of the others.
+
+    `Vorwert` and its day stand so beside `Untersuchung`. With them comes the index of the line below, if it is used.
+    """
+    line, taken = page[at], -1
+    beside: list[Heading] = []
+    if any(each.role == "date" for each in found):
+        return [], -1
+    for near in (at - 1, at + 1):
+        if not 0 <= near < len(page):
+            continue
+        distance = abs(page[near].base - line.base)
+        parts = cells(page[near].words)
+        is_beside = all(
+            part[-1].x1 < each.x0 or part[0].x0 > each.x1 for part in parts for each in found
+        )
+        if distance > BESIDE_MAX * line.height or not is_beside:
+            continue
+        if near > at:
+            taken = near
+        for part in parts:
+            text = " ".join(word.text for word in part)
+            beside.append(Heading(column_of(text) or UNKNOWN, part[0].x0, part[-1].x1, text))
+    return _merged(beside), taken
+
+
+def _merged(headings: Sequence[Heading]) -> list[Heading]:
+    """The headings without those that stand below another one; what the first says is what holds."""
+    kept: list[Heading] = []
+    for each in headings:
+        if not any(each.x0 < other.x1 and each.x1 > other.x0 for other in kept):
+            kept.append(each)
+    return [each for each in kept if each.role in (UNKNOWN, "previous", "comment", "method")]
 
 
 def _title_above(body: Lines) -> str:

@@ -22,6 +22,7 @@ GAP_MAX = 1.2  # of the height, between two words of one heading
 SHARE_MIN = 0.55  # of the words of a heading line that headings explain
 BETWEEN_MAX = 8  # letters between a label and its date: `am`, `le`, `time`
 SAMPLES_MIN = 2  # columns, of a table without a heading for results
+ROLES_MIN = 4  # cells of a line of headings most of which are not known
 TITLED_MIN = 3  # headings that may stand as close together as the words of a title
 NEARBY = 12.0  # points
 JOINED_MAX = 3  # lines between the dates of columns and their units
@@ -53,6 +54,8 @@ _TIME = (
     r"[0-2]?[0-9](?:[:h]|(?<=kl[. ]\d\d)\.|(?<=kl\. \d\d)\.)[0-5][0-9]"
     r"(?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
 )
+# Alone below its date, in a narrow column.
+_HOUR = re.compile(r"(?:um |at )?([0-2]?[0-9]:[0-5][0-9])(?: ?(?:uhr|h))?", re.IGNORECASE)
 _RECEIVED = re.compile(
     r"receive|eingang|accett|accept|recep|recib|recu |recu$|ontvang|mottag|przyj|arriv"
 )
@@ -98,11 +101,13 @@ def headings_of(line: PdfLine) -> list[Heading]:
     if _explains(parted, glued) > _explains(found, line):
         found, line = parted, glued
     explained = sum(count for _, count in found)
-    headings = _as_sides(_with_units(_joined_names([each for each, _ in found]), line))
+    headings = _with_values(_joined_names([each for each, _ in found]))
+    headings = _as_sides(_with_units(headings, line))
     if samples := _samples(headings, line):
         return _with_names([*headings, *samples])
     is_title = len(cells(line.words)) == 1 and len(found) < TITLED_MIN  # `Your Test Results`
-    if explained < SHARE_MIN * len(line.words) or not is_table(headings) or is_title:
+    is_told = explained >= SHARE_MIN * len(line.words) or _is_told_by_roles(headings, line)
+    if not is_told or not is_table(headings) or is_title:
         return []
     if any(read_value(_text(cell)).kind == "quantity" for cell in cells(line.words)):
         return []  # `Triglycerides   134   mg/dL   Normal : < 150` has words of headings, and a result
@@ -115,6 +120,30 @@ def headings_of(line: PdfLine) -> list[Heading]:
             for each in headings
         ]
     return headings
+
+
+def _is_told_by_roles(headings: Sequence[Heading], line: PdfLine) -> bool:
+    """Whether cells without a figure name a test, its result and one thing more: the others may have any name."""
+    roles = {each.role for each in headings}
+    parts = cells(line.words)
+    is_short = all(len(cell) <= WORDS_MAX for cell in parts)
+    is_worded = not any(map(str.isdigit, line.text)) and ":" not in line.text
+    return {"test", "value"} < roles and len(parts) >= ROLES_MIN and is_short and is_worded
+
+
+def _with_values(headings: list[Heading]) -> list[Heading]:
+    """The headings, where no other column has results: below `Ergebnis Einheit` stands a result with its unit."""
+    if _VALUES & {each.role for each in headings}:
+        return headings
+    return [
+        replace(each, role="value") if each.role == "unit" and _begins_with_value(each) else each
+        for each in headings
+    ]
+
+
+def _begins_with_value(heading: Heading) -> bool:
+    first, _, others = heading.text.partition(" ")
+    return bool(others) and column_of(first) == "value"
 
 
 def _explains(found: Sequence[tuple[Heading, int]], line: PdfLine) -> tuple[int, int]:
@@ -422,7 +451,9 @@ def _collected_at(line: PdfLine, following: Sequence[PdfLine], order: str) -> Co
                 and len(re.findall(r"[^\W\d]", between)) <= BETWEEN_MAX
                 and _OTHER_DATE.search(fold(between)) is None
             ):
-                told, is_sure = iso_date(found[0].strip(), order)
+                hour = _HOUR.fullmatch(below) if text is after else None
+                moment = f"{found[0]} {hour[1]}" if hour and ":" not in found[0] else found[0]
+                told, is_sure = iso_date(moment.strip(), order)
                 is_received = _RECEIVED.search(fold(label[0].text + label[-1].text)) is not None
                 return CollectedAt(line.page, line.base, told if is_sure else "", is_received)
     return None

@@ -14,6 +14,7 @@ from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.pdf.cells import cells, is_flag
 from stateward.pipelines.labs.pdf.headings import COUNTER, UNKNOWN, Heading
+from stateward.pipelines.labs.pdf.legends import is_legend
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
@@ -126,7 +127,7 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
     spans = [
         (word.x0, word.x1)
         for line in body
-        if len(found := cells(line.words)) > 1
+        if len(found := cells(line.words)) > 1 and not is_legend(line.text)
         for cell in found
         if not _is_running_text(cell, group)
         for word in cell

@@ -30,7 +30,7 @@ from stateward.pipelines.labs.words import ordinal_of
 
 SUPERSCRIPT = 0.8  # of the height of a line: a smaller number behind a name is a footnote
 # Flags that no name ends with; B and C do not count, because vitamins do.
-FLAGS_APART = frozenset({"H", "L", "HH", "LL", "*", "**", "+", "++", "-", "--", "!", "↑", "↓"})
+FLAGS_APART = frozenset({"H", "L", "HH", "LL"})  # and signs, such as + or (*)
 SIDES = ("below", "above")  # columns of values that are what the heading says
 SIDE = "side"  # what the heading says
 VALUE_ROLES = ("value", "in_range", "out_of_range", *SIDES)
@@ -192,7 +192,9 @@ class LineReader:
 
     def _is_flag_beside_name(self, cell: list[PdfWord], parts: dict[int, list[PdfWord]]) -> bool:
         """Whether a cell in the column of names, apart from the name, is the flag of the value that follows."""
-        return len(cell) == 1 and set(parts) == {self._name_at} and cell[0].text in FLAGS_APART
+        text = cell[0].text
+        is_mark = text in FLAGS_APART or (is_flag(text) and not any(map(str.isalnum, text)))
+        return len(cell) == 1 and set(parts) == {self._name_at} and is_mark
 
     @property
     def _name_at(self) -> int:

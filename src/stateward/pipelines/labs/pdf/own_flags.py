@@ -4,9 +4,8 @@ A word that stands in every row above its range and in no row within it means hi
 whatever the heading of its column says. What is learned so is given as the printed flag; nothing is converted by it.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from stateward.pipelines.labs.pdf.cells import is_flag, split_unit_and_range, split_value
 from stateward.pipelines.labs.pdf.headings import UNKNOWN
@@ -14,18 +13,11 @@ from stateward.pipelines.labs.pdf.leftovers import unread_cells
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import flag_of, read_range
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import FLAGS
 
 WORDS_MAX = 3
 ROWS_MIN = 2  # out of range: one may be chance
 PLACES = ("flag", "comment", "status", UNKNOWN, "")  # roles of columns; "" for cells without one
 NORMAL = "N"
-_LEGEND = re.compile(r"(?<!\S)(\S{1,2}) ?[=:] ?([^\W\d]+)")
-# No result begins with a sign and an equals sign: `+ / - = high / low`. What divides the signs is none of them, so
-# that a line of slashes can be cut in one way only.
-_LEGEND_OF_SIGNS = re.compile(
-    r"\s*[^\w\s(=<>/,]{1,3}(?:\s?[/,]\s?[^\w\s(=<>/,]{1,3}){0,5}\s?=\s?[^\W\d]{2}"
-)
 
 
 def learn_flags(rows: Sequence[Row]) -> None:
@@ -43,26 +35,6 @@ def learn_flags(rows: Sequence[Row]) -> None:
                     row.flag = text
                     row.texts.pop(place, None)
             return
-
-
-def legend_of(texts: Iterable[str]) -> dict[str, str]:
-    """What flags mean by a legend of the report: `N = erniedrigt`, where N means normal elsewhere."""
-    return {
-        mark.casefold(): side
-        for text in texts
-        for mark, word in _LEGEND.findall(text)
-        if (side := FLAGS.get(word.strip().casefold(), ""))
-        and side != FLAGS.get(mark.casefold(), side)
-    }
-
-
-def is_legend(text: str) -> bool:
-    """Whether a line says what several flags mean and nothing else: `S = SUSCEPTIBLE   R = RESISTANT`."""
-    if _LEGEND_OF_SIGNS.match(text):
-        return True
-    told = [found for found in _LEGEND.finditer(text) if found[2].casefold() in FLAGS]
-    size = sum(len(found[0].split()) for found in told)
-    return len(told) > 1 and size >= len(text.split())
 
 
 def _is_learned(told: Sequence[tuple[str, str]]) -> bool:

@@ -55,7 +55,7 @@ def method_marks(pages: Sequence[PdfPage]) -> frozenset[str]:
 
 def _is_explained(sign: str, rows: Sequence[Sequence[str]]) -> bool:
     holding = [
-        texts
+        _part_about(sign, texts)
         for texts in rows
         if sign in texts or any(text.strip("()\"'.:,") == sign for text in texts)
     ]
@@ -70,6 +70,15 @@ def _is_explained(sign: str, rows: Sequence[Sequence[str]]) -> bool:
         )
         and len(holding) - len(explained) >= MARKED_MIN
     )
+
+
+def _part_about(sign: str, texts: Sequence[str]) -> Sequence[str]:
+    """The words of a line from a sign to the next one: `* out of range   # accredited` explains each by itself."""
+    if sign not in texts:
+        return texts
+    start = texts.index(sign)
+    ends = [at for at, text in enumerate(texts) if at > start and _SIGN.fullmatch(text)]
+    return texts[start : ends[0]] if ends else texts[start:] if start else texts
 
 
 def _without_repeats(

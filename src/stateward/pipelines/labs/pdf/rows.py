@@ -35,9 +35,10 @@ from stateward.pipelines.labs.pdf.headed import Block, table_blocks
 from stateward.pipelines.labs.pdf.headings import CollectedAt, Heading, is_dated_label
 from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
 from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells, unvalued_rows
+from stateward.pipelines.labs.pdf.legends import is_legend, legend_of
 from stateward.pipelines.labs.pdf.line import VALUE_ROLES, LineReader
 from stateward.pipelines.labs.pdf.loose import confirm_by_place, loose_row, loose_rows
-from stateward.pipelines.labs.pdf.own_flags import is_legend, learn_flags, legend_of
+from stateward.pipelines.labs.pdf.own_flags import learn_flags
 from stateward.pipelines.labs.pdf.paired import paired_tables
 from stateward.pipelines.labs.pdf.results import row_observations
 from stateward.pipelines.labs.pdf.row import (
@@ -65,6 +66,9 @@ from stateward.pipelines.labs.words import (
 
 REMARK_NEAR = 2.6
 FAR = 8.0  # of the height: beyond such a gap a name and a number alone are no result, but the foot of the page
+NEXT_SHARE = (
+    0.6  # of the distance to the row above: what is so much nearer to the line below is of that one
+)
 TIGHT = 0.86  # of the usual distance of rows
 ALIGNED = 4.0  # points
 OUTDENT_MAX = 2.0  # points: what begins farther left than a name is no rest of it
@@ -314,9 +318,14 @@ class _Table:
         )
 
     def _result(self, row: Row) -> None:
+        if _is_label_pair(row):
+            self._let_go()
+            self._remark(row)
+            return
         if not self._is_believable(row):
             self._let_go()
-            if len(cells(row.words)) > 1 and self._is_in_line(row):
+            is_apart = len(cells(row.words)) > 1 and self._is_in_line(row)
+            if is_apart and (self._is_aligned(row) or re.search(r"[0-9]", name_of(row))):
                 self._give_unread(row)
             else:
                 self._remark(row)
@@ -357,6 +366,8 @@ class _Table:
             return has_more or is_name(row.name)
         if not has_more and self._rows and self._is_small_note(self._rows[-1], row):
             return False
+        if kind == "interval" and not has_more and not is_name(row.name):
+            return False  # years, or the pages of what is cited
         if kind in NUMERIC or kind == "ordinal":
             is_far = bool(self._rows) and row.base - self._rows[-1].base > FAR * row.height
             return (self._is_certain and not is_far) or has_more or is_name(row.name)
@@ -443,7 +454,8 @@ class _Table:
         if last is not None and (take_range(last, row) or take_flag(last, row)):
             last.base = row.base
             return
-        if last is not None and self._continues_name(last, row):
+        is_of_next = last is not None and 0 < row.gap_below < NEXT_SHARE * (row.base - last.base)
+        if last is not None and not is_of_next and self._continues_name(last, row):
             last.name = f"{last.name} {row.name}"[:NAME_CHARS_MAX]
             self._continue_cells(row)
             last.base = row.base
@@ -605,6 +617,13 @@ def _is_of_header(row: Row) -> bool:
 def _span(layout: Layout, words: Sequence[PdfWord], at: int) -> tuple[float, float] | None:
     mine = [word for word in words if layout.column_at(word) == at]
     return (mine[0].x0, mine[-1].x1) if mine else None
+
+
+def _is_label_pair(row: Row) -> bool:
+    """Whether what stands for the value is a label of its own, as above a table of what values mean."""
+    text = row.values[0][0].strip()
+    is_words = text.endswith(":") and read_value(text.rstrip(": ")).kind in ("text", "unread")
+    return is_words and fold(text) not in PENDING_WORDS
 
 
 def _is_remark(name: str) -> bool:
