@@ -1,6 +1,7 @@
 """SQLite in a file keeps what every engine promises, and says what is wrong with a file."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -203,6 +204,25 @@ def test_a_store_whose_tables_are_not_those_of_its_schema_is_refused(tmp_path: P
 
     with pytest.raises(StoreMismatch, match="its tables are others"):
         SqliteDatabase(path)
+
+
+def test_a_file_with_a_rollback_journal_is_not_read_past_it(tmp_path: Path) -> None:
+    """The next process that may write puts its pages into the file: who reads without it proves another history."""
+    with closing(SqliteDatabase(tmp_path / "own.db")):
+        pass
+    forging = apsw.Connection(str(tmp_path / "own.db"))
+    forging.execute("PRAGMA journal_mode = DELETE")
+    forging.execute("BEGIN IMMEDIATE; UPDATE audit_head SET count = 77")
+    forging.cache_flush()
+    for end in ("", "-journal"):
+        shutil.copy(tmp_path / f"own.db{end}", tmp_path / f"copy.db{end}")
+    forging.close()
+
+    with pytest.raises(StoreUnreachable, match="-journal"):
+        SqliteDatabase(tmp_path / "copy.db", is_read_only=True)
+
+    with closing(SqliteDatabase(tmp_path / "copy.db")) as database:
+        assert database.rows("SELECT count FROM audit_head") == [(0,)]
 
 
 def test_a_statement_is_compiled_once_whatever_its_parameters_are() -> None:

@@ -250,8 +250,8 @@ class SqliteDatabase:
             case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | OSError():
                 if self._is_read_only:
                     return StoreUnreachable(
-                        f"cannot read {self._path} ({error}); if a file {Path(self._path).name}-wal is beside it, copy "
-                        "both into a folder that can be written to"
+                        f"cannot read {self._path} ({error}); if a file {Path(self._path).name}-wal or -journal is "
+                        "beside it, copy both into a folder that can be written to"
                     )
                 return StoreUnreachable(
                     f"cannot open {self._path} for writing ({error}); check the path and its permissions"
@@ -632,10 +632,12 @@ def read_only_connection(path: Path) -> apsw.Connection:
     """A connection that creates and changes no file.
 
     Without a WAL no process has the file open and all of it is in it, so it can be read as one that cannot change. With
-    one SQLite must read it too, for which it needs the shared memory beside it, or may create it.
+    one SQLite must read it too, for which it needs the shared memory beside it, or may create it. A rollback journal is
+    nothing that Stateward makes: the next process that may write puts its pages into the file, so that what is read
+    without it proves nothing, and SQLite refuses to read past it.
     """
-    wal = Path(f"{path}-wal")
-    mode = "mode=ro" if wal.exists() and wal.stat().st_size else "mode=ro&immutable=1"
+    has_journal = any(map(_size_of, (f"{path}-wal", f"{path}-journal")))
+    mode = "mode=ro" if has_journal else "mode=ro&immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return apsw.Connection(f"file:{quote(str(path.absolute()))}?{mode}", flags=flags)
 
