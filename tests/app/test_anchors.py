@@ -16,9 +16,11 @@ from stateward.app.anchors import anchor_when_due, hand_over
 from stateward.app.doctor import Check, checks
 from stateward.cli.exit_codes import Exit
 from stateward.core.errors import DeclarationError
+from stateward.core.model import COORDINATOR, SECOND
 from stateward.ledger import generate_key, parse_verifier
 from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
+from stateward.storage.audit import ANCHORED, AuditEntry
 from stateward.storage.sqlite import SqliteDatabase
 from tests.cli.shell import Shell
 from tests.notifications.smtp_server import mail_server
@@ -54,6 +56,25 @@ def anchors_of(app: App) -> Check:
 
 
 FULL = "ledger: {signing_key: signing.key}\nanchors: {destinations: [elsewhere]}\n"
+
+
+def test_a_handover_by_a_clock_that_was_ahead_puts_no_other_one_off(
+    tmp_path: Path, elsewhere: Path, key: str
+) -> None:
+    settings = loaded(tmp_path, FULL)
+    with App(settings) as app:
+        ahead = AuditEntry(
+            at=app.clock() + 400 * 86_400 * SECOND, actor=COORDINATOR, verb=ANCHORED,
+            detail={"destinations": list(settings.anchors.destinations)},
+        )  # fmt: skip
+        app.audit.add([ahead])
+        assert not anchors_of(app).is_well
+
+    anchor_when_due(settings)
+
+    assert len(list(elsewhere.iterdir())) == 1
+    with App(settings) as app:
+        assert anchors_of(app).is_well
 
 
 def test_a_signed_checkpoint_is_handed_over_and_binds_the_history(

@@ -15,6 +15,7 @@ from stateward.core.model import SECOND, Micros
 from stateward.engine.clock_guard import ANCHOR
 from stateward.engine.system import steady_clock
 from stateward.settings import Settings
+from stateward.storage.audit import AuditEntry
 from tests.apps import Maker
 
 DAY: Micros = 86_400 * SECOND
@@ -134,6 +135,21 @@ def test_a_rule_about_a_status_that_is_not_final_is_refused(make_old: Callable[[
 
     with pytest.raises(InvalidRequest, match="no final status 'parsing'"):
         app.retention.run()
+
+
+def test_rules_that_a_clock_ahead_applied_are_applied_again(tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text(f"data: {tmp_path}/data\n{RULES}")
+    settings = Settings.load(config, environ={})
+    with App(settings) as app:
+        ahead = AuditEntry(at=app.clock() + 400 * DAY, actor="system:coordinator", verb="retention")
+        app.audit.add([ahead])
+        (said,) = [each for each in checks(app) if each.name == "retention"]
+
+    assert not said.is_well
+    assert apply_when_due(settings) == 86_400
+    with App(settings) as app:
+        assert len(app.audit.entries(verb="retention")) == 2
 
 
 def test_the_service_applies_them_when_it_is_time(tmp_path: Path) -> None:

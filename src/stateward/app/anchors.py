@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from stateward import telemetry
 from stateward.app.backup_places import CHECKPOINTS
+from stateward.app.repeating import seconds_left
 from stateward.app.signing import ensure_signing_key
 from stateward.core.errors import StatewardError
-from stateward.core.model import COORDINATOR, SECOND, Json, Micros
+from stateward.core.model import COORDINATOR, Json, Micros
 from stateward.ledger.checkpoint_export import checkpoint_name
 from stateward.settings.storage import BUCKETS, MAILTO, TIMESTAMP
 from stateward.storage.audit import ANCHORED, ENTRIES_MAX, AuditEntry
@@ -152,7 +153,7 @@ def anchor_when_due(settings: "Settings") -> float:
     with App(settings) as app:  # its own connection: the loop uses its one all the time
         last, now = last_anchors(app), app.clock()
         left = {
-            each: every + (last[each] - now) / SECOND if each in last else 0.0
+            each: seconds_left(last[each], every_s=every, now=now) if each in last else 0.0
             for each in anchor_destinations(settings)
         }
         due = [each for each, seconds in left.items() if seconds <= 0]

@@ -9,8 +9,9 @@ from stateward import telemetry
 from stateward.app.backup import Backup
 from stateward.app.backup_places import BackupPlace, holding_more, place_at
 from stateward.app.databases import open_database
+from stateward.app.repeating import seconds_left
 from stateward.core.errors import StatewardError
-from stateward.core.model import SECOND, Micros, plural
+from stateward.core.model import Micros, plural
 from stateward.settings import Settings
 from stateward.storage.last_backup import last_backup
 
@@ -53,7 +54,7 @@ def due_in_s(settings: Settings, *, now: Micros) -> float:
     last = last_backup(settings.data_path)
     if last is None or last.folder != _place(settings).location:
         return 0.0
-    return (last.at - now) / SECOND + settings.backup.every_hours * HOUR_S
+    return seconds_left(last.at, every_s=settings.backup.every_hours * HOUR_S, now=now)
 
 
 def make_scheduled(settings: Settings, config: Path | None, *, clock: Callable[[], Micros]) -> None:

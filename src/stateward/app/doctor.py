@@ -9,7 +9,9 @@ import msgspec
 from stateward.app import App
 from stateward.app.anchors import anchor_destinations, last_anchors
 from stateward.app.artifacts import FOLDER
+from stateward.app.backup_places import MANIFEST, SETS
 from stateward.app.feed import feed_of
+from stateward.app.repeating import is_recent
 from stateward.app.secrets import state as secret_state
 from stateward.app.signing import signing_key_of
 from stateward.core.errors import StatewardError
@@ -20,7 +22,7 @@ from stateward.engine.system import is_alive
 from stateward.storage.erasure import Erasures
 from stateward.storage.failing_sources import failing_sources
 from stateward.storage.full_text import FullTextIndex
-from stateward.storage.last_backup import last_backup
+from stateward.storage.last_backup import LastBackup, last_backup
 from stateward.workers.confinement import program_paths
 from stateward.workers.layers import sandbox_layers
 
@@ -186,19 +188,29 @@ def _backup_check(app: App) -> Check:
     """Optional for one person; a team that would lose its only copy is warned."""
     last = last_backup(app.settings.data_path)
     limit = app.settings.backup.warn_after_hours * 3600 * SECOND
-    is_recent = last is not None and app.clock() - last.at <= limit
-    is_well = is_recent or app.settings.profile == "personal"
+    is_known = last is not None and is_recent(last.at, within=limit, now=app.clock())
+    is_gone = last is not None and _is_gone(last)
+    is_well = (is_known and not is_gone) or app.settings.profile == "personal"
     said = "no backup yet" if last is None else f"last: {last.name} in {last.folder}"
     advice = "stateward backup DIR, or name backup.folder in the settings"
+    if is_gone:
+        said += ", where it is not now"
+        advice = "connect that folder again, or make another set: stateward backup DIR"
     return Check(name="backup", is_well=is_well, sentence=said, advice="" if is_well else advice)
+
+
+def _is_gone(last: LastBackup) -> bool:
+    """Whether a set is not in its folder; of a bucket that is not asked."""
+    return "://" not in last.folder and not Path(last.folder, SETS, last.name, MANIFEST).exists()
 
 
 def _anchor_check(app: App) -> Check:
     """Only a signed checkpoint kept elsewhere shows that a whole history was rewritten."""
     own, places = app.settings.anchors, anchor_destinations(app.settings)
-    found, since = last_anchors(app), app.clock() - 2 * own.every_hours * 3600 * SECOND
+    found, limit = last_anchors(app), 2 * own.every_hours * 3600 * SECOND
     last = max((found[each] for each in places if each in found), default=None)
-    late = [each for each in places if found.get(each, 0) < since]
+    now = app.clock()
+    late = [each for each in places if not is_recent(found.get(each, 0), within=limit, now=now)]
     is_signed = signing_key_of(app.settings) is not None
     is_personal = app.settings.profile == "personal"
     is_well = not late and (is_personal or (last is not None and is_signed))
@@ -219,7 +231,7 @@ def _anchor_check(app: App) -> Check:
 def _retention_check(app: App) -> Check:
     last = app.retention.last()
     limit = 2 * app.settings.retention.every_hours * 3600 * SECOND
-    is_well = last is not None and app.clock() - last <= limit
+    is_well = last is not None and is_recent(last, within=limit, now=app.clock())
     return Check(
         name="retention",
         is_well=is_well,

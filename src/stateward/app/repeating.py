@@ -8,12 +8,28 @@ from typing import NamedTuple
 
 from stateward import telemetry
 from stateward.core.errors import StatewardError
+from stateward.core.model import SECOND, Micros
 from stateward.settings import Settings
 
 RETRY_S = 900.0  # after a failure: often enough that a short outage costs no day, seldom enough for the log
 # What was begun is finished, so that what was sent is also noted as sent. Each chore can be cut off and done again, so
 # what a network holds up does not hold up the end of the service: all of them together have this long.
 FINISH_S = 10.0
+AHEAD_MAX: Micros = 300 * SECOND
+"""So far the clocks of two machines may differ. What was done later than that was done by a clock that was wrong."""
+
+
+def seconds_left(last: Micros, *, every_s: float, now: Micros) -> float:
+    """How long until something that was done then is due again; not above 0 if it is due now.
+
+    A clock that was ahead for an hour and a year would else put it off for that year.
+    """
+    return 0.0 if last > now + AHEAD_MAX else (last - now) / SECOND + every_s
+
+
+def is_recent(last: Micros, *, within: Micros, now: Micros) -> bool:
+    """Whether something was done within this time, by a clock that agrees with the one of now."""
+    return -AHEAD_MAX <= now - last <= within
 
 
 class Chore(NamedTuple):

@@ -6,6 +6,7 @@ import msgspec
 
 from stateward import telemetry
 from stateward.app.artifacts import SWEEP_EVERY_S
+from stateward.app.repeating import seconds_left
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import COORDINATOR, SECOND, Micros
 from stateward.engine.clock_guard import ADVICE
@@ -197,7 +198,7 @@ def apply_when_due(settings: Settings) -> float:
     with App(settings) as app:  # its own connection: the loop uses its one all the time
         every = settings.retention.every_hours * HOUR_S
         last = app.retention.last()
-        left = 0.0 if last is None else (last - app.clock()) / SECOND + every
+        left = 0.0 if last is None else seconds_left(last, every_s=every, now=app.clock())
         if left > 0:
             return left
         log = telemetry.log("retention")
