@@ -27,8 +27,8 @@ def seconds_left(last: Micros, *, every_s: float, now: Micros) -> float:
     return 0.0 if last > now + AHEAD_MAX else (last - now) / SECOND + every_s
 
 
-def is_recent(last: Micros, *, within: Micros, now: Micros) -> bool:
-    """Whether something was done within this time, by a clock that agrees with the one of now."""
+def is_recent(last: Micros, *, within: float, now: Micros) -> bool:
+    """Whether something was done within so many microseconds, by a clock that agrees with the one of now."""
     return -AHEAD_MAX <= now - last <= within
 
 
