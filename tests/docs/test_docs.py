@@ -95,10 +95,15 @@ def is_there(folder: Path, link: str, page: Path) -> bool:
     return not anchor or anchor in anchors(target.read_text("utf-8"))
 
 
-def test_the_index_leads_to_every_page() -> None:
-    index = DOCS / "index.md"
-    reached = {(DOCS / link).resolve() for link in links(index.read_text("utf-8"))}
+def test_the_index_leads_to_every_page_and_by_a_list_of_their_own_to_the_decisions() -> None:
+    index, decisions = DOCS / "index.md", DOCS / "decisions" / "index.md"
+    reached = {
+        (page.parent / link).resolve()
+        for page in (index, decisions)
+        for link in links(page.read_text("utf-8"))
+    }
 
+    assert decisions in {(DOCS / link).resolve() for link in links(index.read_text("utf-8"))}
     assert set(DOCS.rglob("*.md")) - reached == {index}
 
 
