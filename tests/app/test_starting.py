@@ -8,6 +8,7 @@ import pytest
 
 from stateward.app import App, databases
 from stateward.app.databases import wait_for_database
+from stateward.app.doctor import checks
 from stateward.core.errors import StoreUnreachable
 from stateward.engine import system
 from stateward.engine.history import export
@@ -113,6 +114,22 @@ def test_an_export_has_every_dead_letter(tmp_path: Path) -> None:
     assert counts["dead_letters.jsonl"] == PAGE_MAX + 5
     lines = (tmp_path / "export" / "dead_letters.jsonl").read_text().splitlines()
     assert [json.loads(line)["body"] for line in lines] == [each.body for each in letters]
+
+
+def test_doctor_says_that_no_document_can_be_stored(tmp_path: Path) -> None:
+    settings = Settings.load(None, environ={"STATEWARD_DATA": str(tmp_path / "data")})
+    with App(settings) as app:
+        assert "artifacts" not in {check.name for check in checks(app)}
+        (tmp_path / "data/artifacts").mkdir(exist_ok=True)
+        incoming = tmp_path / "data/artifacts/incoming"
+        if incoming.exists():
+            incoming.rmdir()
+        incoming.write_text("no folder")
+
+        (said,) = [check for check in checks(app) if check.name == "artifacts"]
+
+    assert not said.is_well
+    assert str(tmp_path / "data/artifacts") in said.sentence
 
 
 def test_a_service_whose_disk_takes_no_document_is_not_ready(

@@ -132,6 +132,7 @@ class App:
         self.plugins = Plugins(settings, [*pipelines, *machines], clock=clock)
         self._machines = tune(settings, self.plugins)
         is_remote = is_runner and not settings.transport.is_database
+        self.is_read_only = is_read_only
         if settings.store_path is not None and not (is_read_only or is_remote):
             make_private(settings.data_path)
         role = RUNNER_ROLE if is_runner else None

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 from stateward.blobs import ArtifactStore, CopyFolder, Folder
+from stateward.core.errors import StatewardError
 from stateward.settings import ArtifactSettings, Settings
 
 FOLDER = "artifacts"
@@ -11,6 +12,7 @@ CACHE = "artifacts-cache"
 # A file that was received and never named by a record for a day is left over, and so is a copy that none used.
 SWEEP_AGE_S = 86_400.0
 SWEEP_EVERY_S = 6 * 3600.0
+PROBE_BYTES = 64 * 1024  # more than what a full file system may still have in its last block
 
 
 def open_artifacts(settings: Settings, *, is_remote: bool = False) -> ArtifactStore:
@@ -33,6 +35,16 @@ def sweep_artifacts(settings: Settings, *, is_remote: bool = False) -> float:
     own = open_artifacts(settings, is_remote=is_remote)
     own.sweep(older_than=time.time() - SWEEP_AGE_S)
     return SWEEP_EVERY_S
+
+
+def storing_fault(artifacts: ArtifactStore) -> str:
+    """Why no document can be stored, or ''; tried, because free space says nothing of quotas and permissions."""
+    try:
+        with artifacts.receive(bytes_max=PROBE_BYTES) as incoming:
+            incoming.write(bytes(PROBE_BYTES))
+    except (StatewardError, OSError) as error:
+        return str(error)
+    return ""
 
 
 def artifacts_at(own: ArtifactSettings, data: Path) -> ArtifactStore:

@@ -8,7 +8,7 @@ import msgspec
 
 from stateward.app import App
 from stateward.app.anchors import anchor_destinations, last_anchors
-from stateward.app.artifacts import FOLDER
+from stateward.app.artifacts import FOLDER, storing_fault
 from stateward.app.backup_places import MANIFEST, SETS
 from stateward.app.feed import feed_of
 from stateward.app.repeating import is_recent
@@ -73,6 +73,13 @@ def checks(app: App) -> Iterator[Check]:
         )
     if not app.settings.artifacts.is_folder:
         yield _artifacts_check(app)
+    elif not app.is_read_only and (fault := storing_fault(app.artifacts)):
+        yield Check(
+            name="artifacts",
+            is_well=False,
+            sentence=fault,
+            advice="every submission is refused until then; a folder that another user restored belongs to that user",
+        )
     yield _backup_check(app)
     if app.settings.retention.rules:
         yield _retention_check(app)

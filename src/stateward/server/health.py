@@ -7,6 +7,7 @@ from litestar import Response, get
 
 from stateward import schemas
 from stateward.app import App
+from stateward.app.artifacts import storing_fault
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND
 from stateward.engine.system import is_alive
@@ -14,8 +15,6 @@ from stateward.server import views
 from stateward.server.auth import Asked, reply, service_of
 from stateward.server.service import Service
 from stateward.storage.idempotency import Answer
-
-PROBE_BYTES = 64 * 1024  # more than what a full file system may still have in its last block
 
 
 @get(
@@ -63,7 +62,7 @@ def _checks(app: App) -> list[schemas.ReadyCheck]:
     workers = [each for each in app.bus.workers() if is_alive(each) and not each.is_relay]
     silence = app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND)
     overdue = bool(app.store.due(silence, limit=1))
-    is_storing = _can_store(app)
+    is_storing = not storing_fault(app.artifacts)
     return [
         _check("database", "it answers", is_well=True),
         _check(
@@ -86,16 +85,6 @@ def _checks(app: App) -> list[schemas.ReadyCheck]:
             is_well=not overdue,
         ),
     ]
-
-
-def _can_store(app: App) -> bool:
-    """Whether an upload can be stored; tried, because free space says nothing of quotas and read-only disks."""
-    try:
-        with app.artifacts.receive(bytes_max=PROBE_BYTES) as incoming:
-            incoming.write(bytes(PROBE_BYTES))
-    except (StatewardError, OSError):
-        return False
-    return True
 
 
 def _check(name: str, sentence: str, *, is_well: bool) -> schemas.ReadyCheck:
