@@ -12,7 +12,7 @@ from stateward.core.failpoints import Point, install
 from stateward.core.model import Fields, Record
 from stateward.core.query import parse_query
 from stateward.definition.display import SearchableText
-from stateward.engine.indexer import LOOK_EVERY_S, PACE_S, Indexer, Searchable
+from stateward.engine.indexer import AHEAD_MAX, LOOK_EVERY_S, PACE_S, Indexer, Searchable
 from stateward.storage import full_text
 from stateward.storage.database import Row
 from stateward.storage.full_text import FullTextIndex, IndexedTransition
@@ -23,6 +23,27 @@ from tests.engine.conftest import Opener
 
 NOTE = a_machine()
 MEMO = a_machine(machine="memo", prefix="MM")
+REVIEWED = a_machine(
+    machine="reviewed",
+    prefix="RV",
+    states={
+        "new": "ready",
+        "reading": "running",
+        "read": "suspended",
+        "kept": "terminal",
+        "broken": "failed",
+    },
+    reviews={
+        "approval": {
+            "state": "read",
+            "of": "read",
+            "outcomes": {"approved": "kept", "rejected": "broken"},
+            "timeout_s": 3600,
+            "on_timeout": "broken",
+        }
+    },
+)
+REVIEWS = SearchableText(machine="reviewed", stage="read", fields=("text",), title="Lines")
 NOTES = SearchableText(machine="note", stage="read", fields=("text",), title="Lines")
 MEMOS = SearchableText(machine="memo", stage="read", fields=("text", "author"), where="at")
 SCANS = SearchableText(
@@ -34,7 +55,7 @@ class Library:
     """An engine whose workers read documents line by line, with an index and a search over it."""
 
     def __init__(self, open_database: Opener, *declared: SearchableText) -> None:
-        self.rig = Rig(open_database(), [NOTE, MEMO])
+        self.rig = Rig(open_database(), [NOTE, MEMO, REVIEWED])
         self.rig.worker()
         self.index = FullTextIndex(self.rig.database)
         self.ticks = 0.0
@@ -60,6 +81,11 @@ class Library:
         """A document whose stage made an item of each line."""
         record = self.rig.open(machine, labels=dict(labels))
         self.rig.settle()
+        self.read_again(*lines, chunks=chunks)
+        return record
+
+    def read_again(self, *lines: str | Fields, chunks: int = 1) -> None:
+        """The one stage that is assigned made an item of each line."""
         (work,) = self.rig.work()
         rows: list[Fields] = [{"text": each} if isinstance(each, str) else each for each in lines]
         result = AttemptResult(
@@ -74,7 +100,6 @@ class Library:
         parts = [rows[at : at + size] for at in range(0, len(rows), size)]
         self.rig._end(work, Output(result, [(len(each), _json(each)) for each in parts]))
         self.rig.settle()
-        return record
 
     def all_indexed(self) -> None:
         while not self.indexer.is_done():
@@ -451,3 +476,55 @@ def test_items_that_are_no_text_are_harmless(library: Library) -> None:
     assert library.texts("12.5") == ["12.5"]
     assert library.texts("byte") == ["nul byte"]
     assert library.find("placeless").hits[0].where is None
+
+
+def test_an_output_that_another_of_its_stage_replaces_in_the_same_step_is_not_found(
+    open_database: Opener,
+) -> None:
+    library = Library(open_database, REVIEWS)
+    record = library.read("old words", machine="reviewed")
+    library.rig.ask("approval.rejected", record, reason="a page is missing")
+    library.rig.ask("retry.requested", record)
+    library.rig.settle()
+    library.read_again("new words")
+
+    library.all_indexed()
+
+    assert library.rig.now(record).status == "read"
+    assert library.texts("words") == ["new words"]
+
+
+def test_a_step_asks_for_many_outputs_as_often_as_for_one(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.read("rent 0")
+    library.all_indexed()
+    asked: list[str] = []
+    for name in ("rows", "run"):
+        act = getattr(library.rig.database, name)
+
+        def counted(sql: str, act: Callable[..., object] = act, /, **params: object) -> object:
+            asked.append(sql)
+            return act(sql, **params)
+
+        monkeypatch.setattr(library.rig.database, name, counted)
+
+    def queries(documents: int) -> int:
+        for number in range(documents):
+            library.read(f"rent {number}")
+        asked.clear()
+        library.indexer.step(is_busy=False)
+        return len(asked)
+
+    assert queries(AHEAD_MAX - 1) == queries(1)
+
+
+def test_more_outputs_than_are_read_at_once_are_indexed_in_one_step(library: Library) -> None:
+    for number in range(2 * AHEAD_MAX + 1):
+        library.read(f"rent {number}", machine="memo" if number % 3 else "note")
+
+    library.indexer.step(is_busy=False)
+
+    assert library.indexer.is_done()
+    assert library.index.count() == 2 * AHEAD_MAX + 1
+    assert library.texts(f'"rent {2 * AHEAD_MAX}"') == [f"rent {2 * AHEAD_MAX}"]

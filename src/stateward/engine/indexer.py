@@ -9,6 +9,7 @@ It changes no record, and nothing waits for it but searches.
 """
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
@@ -33,8 +34,10 @@ from stateward.storage.outputs import Outputs
 TRANSITIONS_MAX = 200
 PASSAGES_MAX = 500  # of a step, about: a transaction of some milliseconds
 CHUNKS_MAX = 4  # that are read at once, each up to 256 KiB of items
+AHEAD_MAX = 16  # outputs of which so many are read at once
 BUSY_SHARE = 0.05
-PACE_S = 0.05
+# A step has a cost of its own, as much as that of four outputs of ten lines: under load one serves what came meanwhile.
+PACE_S = 0.2
 # How often it looks although no record of a machine with searchable text moved here: other processes write too.
 LOOK_EVERY_S = 1.0
 FIELD_SEPARATOR = " · "
@@ -163,7 +166,9 @@ class Indexer:
             self._searchable.machines, after=cursor.seq, until=last, limit=TRANSITIONS_MAX
         )
         found: list[Passage] = []
+        begun: set[tuple[str, str]] = set()
         whole: list[tuple[str, IndexCursor]] = []
+        ahead = ReadAhead(self._outputs, [each for each in fresh if self._has_text(each)])
         for each in fresh:
             cursor = replace(cursor, seq=each.seq)
             if (
@@ -173,23 +178,39 @@ class Indexer:
             ):
                 whole.append((each.machine, self._cursor_at(each, cursor)))
                 continue
-            if not each.stage or not self._searchable.of(each):
+            if not self._has_text(each):
                 continue
-            begun = self._begin(each, cursor)
-            part, cursor = self._read(each, begun)
+            own = (each.record_id, each.stage)
+            if (
+                own in begun
+            ):  # its stage ran twice, and the second output takes the place of the first
+                found = [other for other in found if (other.record_id, other.stage) != own]
+            begun.add(own)
+            version, chunks = ahead.take(each)
+            start = _cursor_of(each, cursor, version)
+            part, cursor = self._read(each, start, chunks)
             found += part
             if cursor.record_id:
                 break
-            whole.append((each.machine, begun))
+            whole.append((each.machine, start))
             if len(found) >= PASSAGES_MAX:
                 break
         else:
             if len(fresh) < TRANSITIONS_MAX:  # up to the last one there is nothing else to index
                 cursor = replace(cursor, seq=max(cursor.seq, last))
                 self._is_at_end = True
+        self._index.remove_all(begun)
         self._index.add(found)
         self._rank(whole)
         return cursor
+
+    def _has_text(self, transition: IndexedTransition) -> bool:
+        """Whether a transition applied an output whose text people search for."""
+        if not transition.stage or not self._searchable.of(transition):
+            return False
+        return self._ranked is None or not self._ranked.has_vectors(
+            transition.machine, transition.stage
+        )
 
     def _begin(self, output: IndexedTransition, cursor: IndexCursor) -> IndexCursor:
         self._index.remove(output.record_id, output.stage)
@@ -200,14 +221,7 @@ class Indexer:
         version = self._outputs.newest_edition(
             output.record_id, stage=output.stage, made=output.version
         )
-        return replace(
-            cursor,
-            record_id=output.record_id,
-            stage=output.stage,
-            version=version,
-            chunk=0,
-            item=0,
-        )
+        return _cursor_of(output, cursor, version)
 
     def _continue(self, cursor: IndexCursor) -> IndexCursor:
         output = self._index.output(cursor.record_id, cursor.version, cursor.stage)
@@ -225,12 +239,19 @@ class Indexer:
             self._ranked.add(outputs)
 
     def _read(
-        self, output: IndexedTransition, cursor: IndexCursor
+        self,
+        output: IndexedTransition,
+        cursor: IndexCursor,
+        chunks: Sequence[Sequence[Fields]] | None = None,
     ) -> tuple[list[Passage], IndexCursor]:
-        """The passages of the next chunks of an output, enough for one step, and where they end."""
-        chunks = self._outputs.some_chunks(
-            cursor.record_id, cursor.version, start=cursor.chunk, limit=CHUNKS_MAX
-        )
+        """The passages of the next chunks of an output, enough for one step, and where they end.
+
+        `chunks` are those from the cursor on, CHUNKS_MAX at most, where they were read already.
+        """
+        if chunks is None:
+            chunks = self._outputs.some_chunks(
+                cursor.record_id, cursor.version, start=cursor.chunk, limit=CHUNKS_MAX
+            )
         declared, tags = self._searchable.of(output), tags_of(output)
         found: list[Passage] = []
         number = cursor.item
@@ -283,6 +304,36 @@ class Indexer:
         return self._index.cursor().declared in ("", self._searchable.digest)
 
 
+class ReadAhead:
+    """Outputs with what is read of them first, several in one query: a query for each took longer than all else.
+
+    They are taken in their order; some may be passed over.
+    """
+
+    def __init__(self, outputs: Outputs, wanted: Sequence[IndexedTransition]) -> None:
+        self._outputs = outputs
+        self._left = deque(wanted)
+        self._editions: dict[tuple[str, str, int], int] = {}
+        self._chunks: dict[int, list[list[Fields]]] = {}
+
+    def take(self, output: IndexedTransition) -> tuple[int, Sequence[Sequence[Fields]] | None]:
+        """The version of its newest edition, and its first chunks, CHUNKS_MAX at most; None if they are to be read."""
+        if output.seq not in self._chunks:
+            self._read_more(output)
+        version = self._editions.get((output.record_id, output.stage, output.version))
+        chunks = self._chunks.pop(output.seq)
+        return (output.version, chunks) if version is None else (version, None)
+
+    def _read_more(self, output: IndexedTransition) -> None:
+        while self._left and self._left[0].seq < output.seq:
+            self._left.popleft()
+        some = [self._left.popleft() for _ in range(min(len(self._left), AHEAD_MAX))]
+        seqs = [each.seq for each in some]
+        self._editions = self._outputs.newest_editions(sorted({each.record_id for each in some}))
+        found = self._outputs.first_chunks(seqs, limit=CHUNKS_MAX)
+        self._chunks = {seq: found.get(seq, []) for seq in seqs}
+
+
 def tags_of(output: IndexedTransition) -> tuple[str, ...]:
     """What a record is, as words: its machine and its labels, which never change."""
     return (
@@ -294,6 +345,17 @@ def tags_of(output: IndexedTransition) -> tuple[str, ...]:
 def label_text(value: Json) -> str:
     """A label as a query writes it."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _cursor_of(output: IndexedTransition, cursor: IndexCursor, version: int) -> IndexCursor:
+    return replace(
+        cursor,
+        record_id=output.record_id,
+        stage=output.stage,
+        version=version,
+        chunk=0,
+        item=0,
+    )
 
 
 def _end_cursor(cursor: IndexCursor) -> IndexCursor:

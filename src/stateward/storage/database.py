@@ -158,8 +158,10 @@ class Database(Protocol):
         If that one fails, it is asked by itself when it is read.
         """
 
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
-        """A condition that a column holds one of these texts, and its parameter `:among`.
+    def among(
+        self, column: str, values: Sequence[str] | Sequence[int]
+    ) -> tuple[str, dict[str, object]]:
+        """A condition that a column holds one of these values, and its parameter `:among`.
 
         The statement is the same for any number of values above one, so that it is prepared once.
         """

@@ -8,7 +8,7 @@ A passage disappears with its record, by a trigger of the database. A writer hol
 any number of processes may index side by side. Nothing here knows what pipelines declare.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
 import msgspec
@@ -230,6 +230,19 @@ class FullTextIndex:
             record_id=record_id,
             stage=stage,
         )
+
+    def remove_all(self, outputs: Iterable[tuple[str, str]]) -> None:
+        """Delete the passages of many, each (record, stage)."""
+        by_stage: dict[str, set[str]] = {}
+        for record_id, stage in outputs:
+            by_stage.setdefault(stage, set()).add(record_id)
+        for stage, record_ids in by_stage.items():
+            condition, params = self._database.among("record_id", sorted(record_ids))
+            self._database.run(
+                f"DELETE FROM search_texts WHERE {condition} AND stage = :stage",
+                stage=stage,
+                **params,
+            )
 
     def clear_some(self) -> int:
         """Delete some passages; 0 when none is left. In steps, because one transaction for all would block others."""

@@ -303,6 +303,28 @@ class Outputs:
             for data in stored.page(start, limit=limit)
         ]
 
+    def first_chunks(
+        self, transitions: Sequence[int], *, limit: int
+    ) -> dict[int, list[list[Fields]]]:
+        """As `some_chunks` from the first one on, of all outputs that these transitions applied, by their numbers.
+
+        An output of which the database has no chunk is left out.
+        """
+        condition, params = self._database.among("t.seq", transitions)
+        found: dict[int, list[list[Fields]]] = {}
+        for seq, data in self._database.rows(
+            "SELECT t.seq, c.data FROM transitions t"
+            " JOIN item_chunks c ON c.record_id = t.record_id AND c.version = t.version - 1"
+            f" WHERE {condition} AND c.chunk < :limit ORDER BY t.seq, c.chunk",
+            limit=limit,
+            **params,
+        ):
+            chunk = str(data)
+            found.setdefault(int(seq or 0), []).append(
+                [] if chunk.startswith("{") else _decode_items(chunk)
+            )
+        return found
+
     def newest_edition(self, record_id: str, *, stage: str, made: int) -> int:
         """The version under which the newest edition of an output is stored: `made` itself if it is the only one."""
         found = self._database.rows(
@@ -317,6 +339,20 @@ class Outputs:
             if _decode_facts(str(facts)).get(EDITION_OF) == made
         )
         return next(of_it, made)
+
+    def newest_editions(self, record_ids: Sequence[str]) -> dict[tuple[str, str, int], int]:
+        """As `newest_edition` of all outputs of these records that have others: by record, stage and `made`."""
+        condition, params = self._database.among("record_id", record_ids)
+        found: dict[tuple[str, str, int], int] = {}
+        for record_id, stage, version, facts in self._database.rows(
+            "SELECT record_id, stage, version, facts FROM outputs"
+            f" WHERE {condition} AND version < 0 ORDER BY record_id, version",
+            **params,
+        ):
+            made = _decode_facts(str(facts)).get(EDITION_OF)
+            if isinstance(made, int):
+                found.setdefault((str(record_id), str(stage), made), int(version or 0))
+        return found
 
     def about(self, record_id: str, version: int) -> Fields:
         """What the attempt said about its items as a whole; empty if nothing."""

@@ -373,8 +373,10 @@ class PostgresDatabase:
         self._run(lambda session: session.later(queued))
         return asked
 
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
-        """A condition that a column holds one of these texts, and its parameter."""
+    def among(
+        self, column: str, values: Sequence[str] | Sequence[int]
+    ) -> tuple[str, dict[str, object]]:
+        """A condition that a column holds one of these values, and its parameter."""
         if len(values) == 1:  # planned once, which a list is not
             return f"{column} = :among", {"among": values[0]}
         return f"{column} = ANY(:among)", {"among": list(values)}

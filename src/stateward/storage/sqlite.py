@@ -286,8 +286,10 @@ class SqliteDatabase:
 
     ask_ahead = ask
 
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
-        """A condition that a column holds one of these texts, and its parameter."""
+    def among(
+        self, column: str, values: Sequence[str] | Sequence[int]
+    ) -> tuple[str, dict[str, object]]:
+        """A condition that a column holds one of these values, and its parameter."""
         if len(values) == 1:  # which spares it the table that JSON becomes
             return f"{column} = :among", {"among": values[0]}
         return f"{column} IN (SELECT value FROM json_each(:among))", {
