@@ -109,7 +109,7 @@ average 22).
 
 The coordinator: a fifth was the indexer of searches (364 samples), which asked three queries for each output and
 committed every 50 ms. Now it asks for sixteen outputs at once, and under load a step follows the last after 200 ms. By
-itself, on a busy machine (300 outputs of ten lines each, PostgreSQL, three runs of each in turns, the least of them): an
+itself, on a busy machine (300 outputs of ten lines, PostgreSQL, three runs of each in turns, the least of them): an
 output took 0.24 ms where it took 0.33 with sixteen in a step; with three in a step, as many as came in 50 ms, it took
 0.65. PostgreSQL took 0.5 beside it, with three in a step 0.9. In `make load` itself the change was within the noise of
 that machine (70 uploads/s, medians of three runs: coordinator 0.96 and 0.88 ms, PostgreSQL 2.32 and 2.21).
