@@ -247,8 +247,9 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
     """
     with context.app() as app:
         app.pause(machine, stage=stage or None, reason=reason)
-    _print_outcome(
-        context, machine, stage, is_paused=True, sentence=f"{_name_of(machine, stage)} is paused"
+    context.show(
+        {"machine": machine, "stage": stage or None, "is_paused": True},
+        f"{_name_of(machine, stage)} is paused",
     )
 
 
@@ -272,32 +273,11 @@ def resume(context: CliContext, *, machine: str, stage: str) -> None:
     """
     with context.app() as app:
         was_paused = app.resume(machine, stage=stage or None).was_paused
-    words = "goes on" if was_paused else "was not paused"
-    _print_outcome(
-        context,
-        machine,
-        stage,
-        is_paused=False,
-        sentence=f"{_name_of(machine, stage)} {words}",
-        was=was_paused,
+    context.show(
+        {"machine": machine, "stage": stage or None, "is_paused": False, "was_paused": was_paused},
+        f"{_name_of(machine, stage)} {'goes on' if was_paused else 'was not paused'}",
     )
 
 
 def _name_of(machine: str, stage: str) -> str:
     return f"stage {stage} of {machine}" if stage else machine
-
-
-def _print_outcome(
-    context: CliContext,
-    machine: str,
-    stage: str,
-    *,
-    is_paused: bool,
-    sentence: str,
-    was: bool = False,
-) -> None:
-    if context.json:
-        answer = {"machine": machine, "stage": stage or None, "is_paused": is_paused}
-        context.emit(answer if is_paused else {**answer, "was_paused": was})
-    else:
-        write(sentence)

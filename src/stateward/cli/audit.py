@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateward.cli.context import CliContext, Group, limit_option, pass_context
-from stateward.cli.output import cut, moment, plural, write_file, write_table
+from stateward.cli.output import cut, moment, plural, write_file
 
 if TYPE_CHECKING:
     from stateward.schemas import AuditItem
@@ -62,19 +62,11 @@ def list_(
     **wanted: Any,  # noqa: ANN401 - the rest of the filters
 ) -> None:
     """List entries of the audit log, the newest first."""
-    from msgspec import to_builtins
-
     with context.app() as app:
         record_id = record_id and app.whole(record_id)
         found = list(islice(app.audit(record_id=record_id, **wanted), limit))
-    if context.is_for_programs:
-        context.emit_rows(to_builtins(each) for each in found)
-        return
-    if not found:
-        context.say("no entry matches")
-        return
     columns = ("at", "actor", "what", "record", "detail")
-    write_table(columns, [_cells(each) for each in found])
+    context.show_rows(found, columns, _cells, nothing="no entry matches")
 
 
 @audit.command("export", is_reading=True, examples=["stateward audit export audit.jsonl"])
@@ -100,10 +92,7 @@ def export(
         record_id = record_id and app.whole(record_id)
         found = app.audit(record_id=record_id, after=0, **wanted)
         entries = write_file(file, (encode(each) + b"\n" for each in found))
-    if context.json:
-        context.emit({"file": file, "entries": entries})
-    else:
-        context.say(f"{plural(entries, 'line')} written")
+    context.show({"file": file, "entries": entries}, said=f"{plural(entries, 'line')} written")
 
 
 def _cells(each: "AuditItem") -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def backup(
         maker = Backup(
             app.settings, place, database=app.database, config=context.config, clock=app.clock
         )
-        made = maker.make(progress=lambda what, count: context.progress(f"{what}: {count:,}"))
+        made = maker.make(progress=context.progress_of)
     gone = [] if keep is None else place.remove_old(keep=keep)
     more = [] if keep is None else holding_more(place.sets(), made.transitions)
     if context.json:
@@ -151,12 +151,12 @@ def restore(
         place,
         settings,
         checkpoints=checkpoints,
-        progress=lambda what, count: context.progress(f"{what}: {count:,}"),
+        progress=context.progress_of,
     )
     with App(settings) as app:
         verdict = app.admin.verify(
             kept=kept_here(found),
-            progress=lambda what, count: context.progress(f"{what}: {count:,}"),
+            progress=context.progress_of,
         )
     steps = way_on(found, settings, place=place.rstrip("/").rpartition("/sets/")[0] or None)
     if context.json:
@@ -183,7 +183,7 @@ def _check(context: CliContext, place: "BackupPlace") -> Exit:
     bad = check_set(
         newest,
         context.settings(),
-        progress=lambda what, count: context.progress(f"{what}: {count:,}"),
+        progress=context.progress_of,
     )
     if context.json:
         context.emit({"set": sets[-1].name, "damaged": bad})

@@ -27,10 +27,10 @@ def show(context: CliContext) -> Exit:
 
     with context.local_app() as app:
         now, fault = to_iso(app.clock()), app.clock_guard.fault()
-    if context.json:
-        context.emit({"now": now, "is_believed": fault is None, "fault": fault})
-    else:
-        context.say(f"{now}: {fault or 'the clock is believed'}")
+    context.show(
+        {"now": now, "is_believed": fault is None, "fault": fault},
+        said=f"{now}: {fault or 'the clock is believed'}",
+    )
     return Exit.OK if fault is None else Exit.FOUND_PROBLEMS
 
 
@@ -44,7 +44,4 @@ def confirm(context: CliContext, *, reason: str) -> None:
     """
     with context.local_app() as app:
         fault = app.admin.confirm_clock(app.clock_guard, reason=reason)
-    if context.json:
-        context.emit({"fault": fault})
-    else:
-        context.say(f"confirmed; before: {fault or 'nothing spoke against it'}")
+    context.show({"fault": fault}, said=f"confirmed; before: {fault or 'nothing spoke against it'}")

@@ -22,8 +22,10 @@ from stateward.cli.extensions import load_command, plugin_commands
 from stateward.cli.output import (
     json_text,
     safe,
+    write,
     write_json,
     write_json_lines,
+    write_table,
 )
 
 if TYPE_CHECKING:  # the engines take ten times as long to import as the command line
@@ -180,6 +182,32 @@ class CliContext:
         else:
             write_json(list(rows))
 
+    def show(self, document: object, line: str = "", *, said: str = "") -> None:
+        """What a command did: a document for programs; for people a line of data, or a sentence beside it."""
+        if self.is_for_programs:
+            self.emit(document)
+            return
+        if line:
+            write(line)
+        if said:
+            self.say(said)
+
+    def show_rows(
+        self,
+        rows: Sequence[T],
+        columns: Sequence[str],
+        cells: Callable[[T], Sequence[object]],
+        *,
+        nothing: str = "",
+    ) -> None:
+        """A list: its documents for programs, a table for people, or a sentence where there is `nothing`."""
+        if self.is_for_programs:
+            self.emit_rows(rows)
+        elif nothing and not rows:
+            self.say(nothing)
+        else:
+            write_table(columns, map(cells, rows))
+
     # Words, to stderr
 
     def say(self, text: str) -> None:
@@ -197,6 +225,10 @@ class CliContext:
         line = safe(text)
         print(f"\r{line.ljust(self._progress_chars)}", end="", file=sys.stderr, flush=True)
         self._progress_chars = len(line)
+
+    def progress_of(self, what: str, count: int) -> None:
+        """The same for work that is counted: how far what has come."""
+        self.progress(f"{what}: {count:,}")
 
     def _end_progress(self) -> None:
         if self._progress_chars:

@@ -5,7 +5,7 @@ from itertools import islice
 import click
 
 from stateward.cli.context import CliContext, Command, limit_option, pass_context
-from stateward.cli.output import cut, moment, write_table
+from stateward.cli.output import cut, moment
 
 
 @click.command(
@@ -24,13 +24,9 @@ def dead_letters(context: CliContext, *, limit: int) -> None:
     """
     with context.app() as app:
         found = list(islice(app.dead_letters(), limit))
-    if context.is_for_programs:
-        from msgspec import to_builtins
-
-        context.emit_rows(to_builtins(each) for each in found)
-        return
-    if not found:
-        context.say("no dead letters")
-        return
-    rows = [(moment(each.at), each.kind, each.reason, cut(each.body)) for each in found]
-    write_table(("when", "kind", "reason", "content"), rows)
+    context.show_rows(
+        found,
+        ("when", "kind", "reason", "content"),
+        lambda each: (moment(each.at), each.kind, each.reason, cut(each.body)),
+        nothing="no dead letters",
+    )

@@ -83,9 +83,7 @@ def erase(
             progress=context.progress,
         )
     if context.json:
-        from msgspec import to_builtins
-
-        context.emit(to_builtins(done))
+        context.emit(done)
     else:
         _tell(context, done)
     if done.refused:
@@ -150,27 +148,24 @@ def hold(
     """
     if is_list == (record_id is not None):
         raise click.UsageError("name a record, or say --list")
-    from msgspec import to_builtins
+    from stateward.core.model import plain_actor
 
     with context.app() as app:
         if record_id is None:
-            held = app.holds()
-            if context.json:
-                context.emit(to_builtins(held))
-            else:
-                from stateward.core.model import plain_actor
-
-                rows = [
-                    (each.record_id, moment(each.at), plain_actor(each.actor), each.reason)
-                    for each in held
-                ]
-                write_table(("record", "held at", "by", "reason"), rows)
+            context.show_rows(
+                app.holds(),
+                ("record", "held at", "by", "reason"),
+                lambda each: (
+                    each.record_id,
+                    moment(each.at),
+                    plain_actor(each.actor),
+                    each.reason,
+                ),
+            )
             return
         done = app.hold(record_id, reason=reason or "", is_held=not release)
-    if context.json:
-        context.emit(to_builtins(done))
-    else:
-        context.say(f"{done.record_id} {'is held' if done.is_held else 'may be deleted again'}")
+    outcome = "is held" if done.is_held else "may be deleted again"
+    context.show(done, said=f"{done.record_id} {outcome}")
 
 
 @click.command(
@@ -189,16 +184,11 @@ def retention(context: CliContext, *, yes: bool) -> Exit:
     code is 1.
     """
     with context.app() as app:
-        done = app.apply_retention(
-            is_dry_run=not yes,
-            progress=lambda what, count: context.progress(f"{what}: {count:,}"),
-        )
+        done = app.apply_retention(is_dry_run=not yes, progress=context.progress_of)
     left = sum(each.left for each in done.rules)
     status = Exit.FOUND_PROBLEMS if left else Exit.OK
     if context.json:
-        from msgspec import to_builtins
-
-        context.emit(to_builtins(done))
+        context.emit(done)
         return status
     rows = [
         (

@@ -61,9 +61,7 @@ def replay(context: CliContext, *, seq: int) -> Exit:
 
 def _show(context: CliContext, found: "FeedDocument") -> None:
     if context.json:
-        from msgspec import to_builtins
-
-        context.emit(to_builtins(found))
+        context.emit(found)
         return
     write(f"sent up to {found.sent} of {found.end}; {plural(found.behind, 'transition')} to send")
     if found.oldest_at is not None:

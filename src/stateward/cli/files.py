@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from stateward.cli.context import CliContext, Command, pass_context
-from stateward.cli.output import plural, write_bytes, write_table
+from stateward.cli.output import plural, write_bytes
 from stateward.cli.records import why_nothing
 
 
@@ -32,11 +32,12 @@ def files(context: CliContext, record_id: str) -> None:
         found = app.files(record_id)
         if not found and not context.is_for_programs:
             context.say(why_nothing(app, record_id, f"no stage of {record_id} has saved a file"))
-    if context.is_for_programs:
-        context.emit_rows(found)
-    elif found:
-        rows = [(f"{each.stage}/{each.name}", each.media_type, each.size) for each in found]
-        write_table(("file", "type", "bytes"), rows)
+        else:
+            context.show_rows(
+                found,
+                ("file", "type", "bytes"),
+                lambda each: (f"{each.stage}/{each.name}", each.media_type, each.size),
+            )
 
 
 @click.command(
@@ -81,10 +82,7 @@ def file(context: CliContext, record_id: str, path: str, out: str) -> None:
             raise InvalidRequest(f"cannot write {out}: {error.strerror or error}") from error
     if digest != known[path].sha256:
         raise ArtifactError(f"{path} is damaged: its SHA-256 is not the one of the record")
-    if context.json:
-        context.emit(known[path])
-    else:
-        context.say(f"{out}: {plural(size, 'byte')}")
+    context.show(known[path], said=f"{out}: {plural(size, 'byte')}")
 
 
 def _write(target: Path, pieces: Iterable[bytes], *, expected: str) -> tuple[str, int]:

@@ -48,7 +48,5 @@ def reject(context: CliContext, *, record_id: str, reason: str | None) -> None:
 def _decide(context: CliContext, record_id: str, action: "FlagAction", reason: str | None) -> None:
     with context.app() as app:
         record = app.decide_flags(record_id, action, reason=reason)
-    if context.is_for_programs:
-        context.emit(record_fields(record))
-    else:
-        context.say(f"{record.id}: {action}; it was flagged as {', '.join(record.flags)}")
+    said = f"{record.id}: {action}; it was flagged as {', '.join(record.flags)}"
+    context.show(record_fields(record), said=said)

@@ -8,10 +8,9 @@ import click
 
 from stateward.cli.apps import one_of
 from stateward.cli.context import CliContext, Group, pass_context
-from stateward.cli.output import moment, write, write_table
+from stateward.cli.output import moment, write_table
 
 if TYPE_CHECKING:
-    from stateward.core.model import Fields
     from stateward.schemas import KeyDocument
     from stateward.storage.keys import Role
     from stateward.storage.worker_keys import WorkerKey
@@ -91,11 +90,8 @@ def create(
             rate_per_minute=rate,
             upload_bytes_max=bytes_max,
         )
-    if context.json:
-        context.emit(_plain(made))
-    else:
-        write(str(made.key))
-        context.say("this is the only time it is shown; send it as `Authorization: Bearer sw_…`")
+    said = "this is the only time it is shown; send it as `Authorization: Bearer sw_…`"
+    context.show(made, str(made.key), said=said)
 
 
 @key.command(
@@ -112,27 +108,19 @@ def list_(context: CliContext) -> None:
     """
     with context.app() as app:
         found = app.keys()
-    if context.is_for_programs:
-        context.emit_rows(_plain(each) for each in found)
-        return
-    if not found:
-        context.say("there is no key; the service listens at loopback only")
-        return
-    columns = ("id", "name", "role", "pipelines", "state", "expires", "last used")
-    write_table(
-        columns,
-        [
-            (
-                each.id,
-                each.name,
-                each.role,
-                ", ".join(each.pipelines) or "all",
-                _state(each),
-                _moment(each.expires_at),
-                _moment(each.used_at),
-            )
-            for each in found
-        ],
+    context.show_rows(
+        found,
+        ("id", "name", "role", "pipelines", "state", "expires", "last used"),
+        lambda each: (
+            each.id,
+            each.name,
+            each.role,
+            ", ".join(each.pipelines) or "all",
+            _state(each),
+            _moment(each.expires_at),
+            _moment(each.used_at),
+        ),
+        nothing="there is no key; the service listens at loopback only",
     )
 
 
@@ -174,11 +162,12 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
         app.sessions.add_link(token, key_id=key_id, now=now, until=until)
         own = app.settings
     address = link_address(public_url(own), token)
-    if context.json:
-        context.emit({"url": address, "expires_at": to_iso(until)})
-    else:
-        write(address)
-        context.say(f"it works once, until {to_iso(until)}")
+    expires_at = to_iso(until)
+    context.show(
+        {"url": address, "expires_at": expires_at},
+        address,
+        said=f"it works once, until {expires_at}",
+    )
 
 
 @key.command("revoke", examples=["stateward key revoke 4k2m0f8q1s3t5v7x"])
@@ -190,10 +179,8 @@ def revoke(context: CliContext, key_id: str) -> None:
         known = app.keys()
         key_id = one_of(key_id, (each.id for each in known))
         was_open = app.revoke_key(key_id).was_open
-    if context.json:
-        context.emit({"id": key_id, "was_open": was_open})
-    else:
-        write(f"{key_id} is revoked" if was_open else f"{key_id} was revoked before")
+    outcome = "is revoked" if was_open else "was revoked before"
+    context.show({"id": key_id, "was_open": was_open}, f"{key_id} {outcome}")
 
 
 @key.group(
@@ -233,11 +220,11 @@ def create_signing(context: CliContext, *, name: str | None, out: Path | None) -
         out = context.settings().data_path / SIGNING_KEY
         out.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     _write_secret(out, private)
-    if context.json:
-        context.emit({"out": str(out), "public": public})
-    else:
-        write(public)
-        context.say(f"the private half is in {out}; give the line above to those who verify")
+    context.show(
+        {"out": str(out), "public": public},
+        public,
+        said=f"the private half is in {out}; give the line above to those who verify",
+    )
 
 
 @key.group(
@@ -285,11 +272,11 @@ def create_worker(context: CliContext, *, name: str, stages: str, out: Path) -> 
     with context.local_app() as app:
         made, credential = app.admin.new_worker_key(name, stages=stages.split(","))
     _write_secret(out, msgspec.json.encode(credential).decode())
-    if context.json:
-        context.emit({"out": str(out), **_worker_row(made)})
-    else:
-        write(made.id)
-        context.say(f"the credential is in {out}; name it in transport.credential of the worker")
+    context.show(
+        {"out": str(out), **_worker_row(made)},
+        made.id,
+        said=f"the credential is in {out}; name it in transport.credential of the worker",
+    )
 
 
 @worker.command(
@@ -332,10 +319,8 @@ def revoke_worker(context: CliContext, key_id: str) -> None:
     with context.local_app() as app:
         key_id = one_of(key_id, (each.id for each in app.admin.worker_keys()))
         was_open = app.admin.revoke_worker_key(key_id)
-    if context.json:
-        context.emit({"id": key_id, "was_open": was_open})
-    else:
-        write(f"{key_id} is revoked" if was_open else f"{key_id} was revoked before")
+    outcome = "is revoked" if was_open else "was revoked before"
+    context.show({"id": key_id, "was_open": was_open}, f"{key_id} {outcome}")
 
 
 def _write_secret(out: Path, text: str) -> None:
@@ -362,13 +347,6 @@ def _worker_row(each: "WorkerKey") -> dict[str, object]:
         "created_by": each.created_by,
         "revoked_at": None if each.revoked_at is None else to_iso(each.revoked_at),
     }
-
-
-def _plain(each: "KeyDocument") -> "Fields":
-    import msgspec
-
-    found: Fields = msgspec.to_builtins(each)
-    return found
 
 
 def _state(each: "KeyDocument") -> str:

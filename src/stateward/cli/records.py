@@ -594,16 +594,12 @@ def errors(context: CliContext, *, machines: tuple[str, ...]) -> None:
         if machines:
             check_known("machine", machines, app.statuses())
         groups = [each for each in app.errors() if not machines or each.machine in machines]
-    if context.is_for_programs:
-        context.emit_rows(groups)
-    elif not groups:
-        context.say(f"no record {'of ' + ', '.join(machines) + ' ' if machines else ''}has failed")
-    else:
-        rows = [
-            (group.count, group.machine, group.error_code, cut(group.error_message or ""))
-            for group in groups
-        ]
-        write_table(("count", "machine", "code", "message"), rows)
+    context.show_rows(
+        groups,
+        ("count", "machine", "code", "message"),
+        lambda each: (each.count, each.machine, each.error_code, cut(each.error_message or "")),
+        nothing=f"no record {'of ' + ', '.join(machines) + ' ' if machines else ''}has failed",
+    )
 
 
 @click.command(

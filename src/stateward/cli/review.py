@@ -101,14 +101,8 @@ def list_(context: CliContext, *, limit: int) -> None:
     """
     with context.app() as app:
         tasks = list(islice(app.pending_reviews(limit=limit), limit))
-    if context.is_for_programs:
-        context.emit_rows(tasks)
-        return
-    if not tasks:
-        context.say("no review is pending")
-        return
     columns = ("id", "document", "about", "confidence", "why", "until", "claimed by")
-    write_table(columns, [_cells(task) for task in tasks])
+    context.show_rows(tasks, columns, _cells, nothing="no review is pending")
 
 
 @review.command("show", is_reading=True, examples=["stateward review show CW_01h2k3"])
@@ -150,10 +144,7 @@ def unclaim(context: CliContext, *, record_id: str) -> None:
     """Give a claimed review back, for others to claim."""
     with context.app() as app:
         task = app.unclaim_review(record_id)
-    if context.json:
-        context.emit(task)
-    else:
-        context.say(f"{task.record_id} is free")
+    context.show(task, said=f"{task.record_id} is free")
 
 
 @review.command(
@@ -292,10 +283,7 @@ def ask(
     values = {**_from_file(file), **_from_options(given), **dict.fromkeys(absent)}
     with context.app() as app:
         task = app.ask_opinion(record_id, to, corrected=values, is_blind=is_blind, notes=notes)
-    if context.json:
-        context.emit(task)
-    else:
-        context.say(f"{task.record_id} waits for {to}")
+    context.show(task, said=f"{task.record_id} waits for {to}")
 
 
 @review.command(
@@ -377,10 +365,7 @@ def export(context: CliContext, *, gold: str) -> None:
     """
     with context.app() as app:
         count = write_file(gold, app.gold_lines())
-    if context.json:
-        context.emit({"file": gold, "decisions": count})
-    else:
-        context.say(f"{plural(count, 'decision')} written")
+    context.show({"file": gold, "decisions": count}, said=f"{plural(count, 'decision')} written")
 
 
 @click.command("reprocess", cls=Command, examples=["stateward reprocess CW_01h2k3"])
@@ -395,11 +380,11 @@ def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> Non
     """
     with context.app() as app:
         opened = app.reprocess(record_id, reason=reason)
-    if context.json:
-        context.emit({**record_fields(opened.record), "is_duplicate": opened.is_duplicate})
-    else:
-        write(opened.record.id)
-        context.say("it was reprocessed before" if opened.is_duplicate else "it is processed again")
+    context.show(
+        {**record_fields(opened.record), "is_duplicate": opened.is_duplicate},
+        opened.record.id,
+        said="it was reprocessed before" if opened.is_duplicate else "it is processed again",
+    )
 
 
 @click.command(
@@ -451,10 +436,7 @@ def advance(
     assert record_id is not None  # noqa: S101 - one of the two is there
     with context.app() as app:
         record = app.advance(record_id, reason=reason)
-    if context.json:
-        context.emit(record_fields(record))
-    else:
-        context.say(f"{record.id} goes on from {record.status}")
+    context.show(record_fields(record), said=f"{record.id} goes on from {record.status}")
     return Exit.OK
 
 

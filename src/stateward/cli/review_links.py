@@ -1,16 +1,10 @@
 """`stateward review link`, `links` and `revoke-link`: a person without a key decides one review."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from stateward.cli.apps import one_of
 from stateward.cli.context import CliContext, Command, pass_context
-from stateward.cli.output import moment, write, write_table
-
-if TYPE_CHECKING:
-    from stateward.core.model import Fields
-    from stateward.schemas import ReviewLink
+from stateward.cli.output import moment
 
 HOURS_MAX = 168
 
@@ -46,11 +40,8 @@ def link(context: CliContext, *, record_id: str, person: str, hours: float | Non
     """
     with context.app() as app:
         made = app.create_review_link(record_id, person, hours=hours)
-    if context.json:
-        context.emit(_plain(made))
-    else:
-        write(str(made.url))
-        context.say(f"it is shown once, and can be used until {moment(made.expires_at)}: {made.id}")
+    said = f"it is shown once, and can be used until {moment(made.expires_at)}: {made.id}"
+    context.show(made, str(made.url), said=said)
 
 
 @click.command(
@@ -68,17 +59,18 @@ def links(context: CliContext, *, record_id: str) -> None:
 
     with context.app() as app:
         found = app.review_links(record_id)
-    if context.is_for_programs:
-        context.emit_rows(_plain(each) for each in found)
-        return
-    if not found:
-        context.say("there is no link to this review")
-        return
-    rows = [
-        (each.id, each.person, each.state, moment(each.expires_at), plain_actor(each.created_by))
-        for each in found
-    ]
-    write_table(("id", "for", "state", "until", "made by"), rows)
+    context.show_rows(
+        found,
+        ("id", "for", "state", "until", "made by"),
+        lambda each: (
+            each.id,
+            each.person,
+            each.state,
+            moment(each.expires_at),
+            plain_actor(each.created_by),
+        ),
+        nothing="there is no link to this review",
+    )
 
 
 @click.command(
@@ -97,14 +89,5 @@ def revoke_link(context: CliContext, *, record_id: str, link_id: str) -> None:
     with context.app() as app:
         link_id = one_of(link_id, (each.id for each in app.review_links(record_id)))
         was_open = app.revoke_review_link(record_id, link_id).was_open
-    if context.json:
-        context.emit({"id": link_id, "was_open": was_open})
-    else:
-        write(f"{link_id} is revoked" if was_open else f"{link_id} was revoked before")
-
-
-def _plain(each: "ReviewLink") -> "Fields":
-    import msgspec
-
-    found: Fields = msgspec.to_builtins(each)
-    return found
+    outcome = "is revoked" if was_open else "was revoked before"
+    context.show({"id": link_id, "was_open": was_open}, f"{link_id} {outcome}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from stateward.cli.context import CliContext, Group, pass_context
-from stateward.cli.output import plural, write
+from stateward.cli.output import plural
 
 SECRET_CHARS_MAX = 4096
 
@@ -38,11 +38,11 @@ def create(context: CliContext, *, file: Path) -> None:
         raise InvalidRequest(f"{file} exists; a key that is in use must not be replaced") from None
     except OSError as error:
         raise InvalidRequest(f"{file} cannot be written: {error.strerror}") from None
-    if context.json:
-        context.emit({"key_id": key_id, "file": str(file)})
-    else:
-        write(key_id)
-        context.say(f"the key is in {file}: keep a copy apart from the backups")
+    context.show(
+        {"key_id": key_id, "file": str(file)},
+        key_id,
+        said=f"the key is in {file}: keep a copy apart from the backups",
+    )
 
 
 @secrets.command("rotate", examples=["stateward secrets rotate"])
@@ -61,12 +61,12 @@ def rotate(context: CliContext) -> None:
     with context.local_app() as app:
         done = rotate_keys(app, actor=person())
         path = app.secrets.path
-    if context.json:
-        context.emit({**msgspec.to_builtins(done), "file": str(path)})
-    else:
-        write(done.key_id)
-        sealed = f"{plural(done.webhooks, 'webhook')}, {plural(done.workers, 'worker credential')}"
-        context.say(f"sealed with it: {sealed}; the key is in {path}: keep a copy")
+    sealed = f"{plural(done.webhooks, 'webhook')}, {plural(done.workers, 'worker credential')}"
+    context.show(
+        {**msgspec.to_builtins(done), "file": str(path)},
+        done.key_id,
+        said=f"sealed with it: {sealed}; the key is in {path}: keep a copy",
+    )
 
 
 @secrets.command("seal", examples=["echo 's3cret' | stateward secrets seal"])
@@ -86,7 +86,4 @@ def seal(context: CliContext) -> None:
         raise InvalidRequest(f"give one line of 1 to {SECRET_CHARS_MAX} characters on stdin")
     # Without the database: its own password may be what is sealed.
     sealed = SecretKeys(key_path(context.settings())).seal(given, purpose=SETTINGS)
-    if context.json:
-        context.emit({"sealed": sealed})
-    else:
-        write(sealed)
+    context.show({"sealed": sealed}, sealed)

@@ -253,10 +253,6 @@ def _verify(
     is_read_only: bool,
 ) -> "tuple[Verification, dict[str, object] | None]":
     """What was found. What is compared with a file of this machine is verified here; all else where the data is."""
-
-    def progress(what: str, count: int) -> None:
-        context.progress(f"{what}: {count:,}")
-
     _refuse_nothing(context)
     is_read_only = is_read_only or _is_unwritable(context)
     if folder is None and not with_documents and not is_read_only:
@@ -264,16 +260,16 @@ def _verify(
 
         text = None if kept is None else kept_text(kept.read_bytes())
         with context.app() as app:
-            return app.verify(checkpoint=text, progress=progress), None
+            return app.verify(checkpoint=text, progress=context.progress_of), None
     from msgspec.structs import replace
 
     from stateward.app.views import verification_view
 
     with context.local_app(is_read_only=is_read_only) as own:
         checkpoint = None if kept is None else _read_kept(kept, None)
-        found = own.admin.verify(kept=checkpoint, progress=progress)
+        found = own.admin.verify(kept=checkpoint, progress=context.progress_of)
         if with_documents:
-            faults = own.admin.verify_documents(progress=progress)
+            faults = own.admin.verify_documents(progress=context.progress_of)
             found = replace(found, findings=(*found.findings, *faults))
         verdict = verification_view(found)
         return verdict, None if folder is None else _mirror_findings(context, own, folder)
@@ -401,9 +397,7 @@ def _mirror_findings(context: CliContext, app: "App", folder: Path) -> dict[str,
     findings = [str(each) for each in verify_ledger(folder).findings]
     answer: dict[str, object] = {"folder": str(folder), "findings": findings}
     try:
-        found = app.admin.compare(
-            folder, progress=lambda what, count: context.progress(f"{what}: {count:,}")
-        )
+        found = app.admin.compare(folder, progress=context.progress_of)
     except LedgerError as error:
         return {**answer, "is_sound": False, "difference": str(error)}
     return {
@@ -493,9 +487,7 @@ def export_history(context: CliContext, folder: Path) -> None:
     pipelines that the key may see and without the lanes: what proves it is `verify --server`.
     """
     with context.app() as app:
-        counts = app.export_history(
-            folder, progress=lambda what, count: context.progress(f"{what}: {count:,}")
-        )
+        counts = app.export_history(folder, progress=context.progress_of)
     if context.json:
         context.emit({"folder": str(folder), "counts": counts})
     else:

@@ -14,13 +14,11 @@ from stateward.cli.output import (
     moment,
     plural,
     write,
-    write_table,
 )
 
 if TYPE_CHECKING:
     from stateward import schemas
     from stateward.cli.apps import DeliveryState
-    from stateward.core.model import Fields
 
 STATES = ("pending", "delivered", "dead")
 
@@ -87,14 +85,16 @@ def list_(context: CliContext) -> None:
     """List webhooks with their events and states."""
     with context.app() as app:
         found = app.webhooks()
-    if context.is_for_programs:
-        context.emit_rows(_plain(each) for each in found)
-        return
-    rows = [
-        (each.id, "enabled" if each.is_enabled else "disabled", ", ".join(each.events), each.url)
-        for each in found
-    ]
-    write_table(("id", "state", "events", "url"), rows)
+    context.show_rows(
+        found,
+        ("id", "state", "events", "url"),
+        lambda each: (
+            each.id,
+            "enabled" if each.is_enabled else "disabled",
+            ", ".join(each.events),
+            each.url,
+        ),
+    )
 
 
 @webhook.command("show", is_reading=True, examples=["stateward webhook show WH_01h2k3"])
@@ -153,10 +153,7 @@ def remove(context: CliContext, *, webhook_id: str) -> None:
     with context.app() as app:
         webhook_id = app.whole_webhook(webhook_id)
         app.remove_webhook(webhook_id)
-    if context.is_for_programs:
-        context.emit({"removed": webhook_id})
-    else:
-        context.say(f"{webhook_id} is removed")
+    context.show({"removed": webhook_id}, said=f"{webhook_id} is removed")
 
 
 @webhook.command("ping", examples=["stateward webhook ping WH_01h2k3"])
@@ -207,7 +204,7 @@ def log(
             raise click.UsageError("name the endpoint too: stateward webhook log ID --message ID")
         delivery = app.delivery(webhook_id, message_id)
     if context.jsonl:
-        context.emit_rows([_plain(delivery)])
+        context.emit_rows([delivery])
     else:
         _show_delivery(context, delivery)
 
@@ -261,10 +258,7 @@ def replay(
             state="dead" if is_dead else None,
             since=since,
         ).replayed
-    if context.is_for_programs:
-        context.emit({"replayed": count})
-    else:
-        write(f"{plural(count, 'message')} will be delivered again")
+    context.show({"replayed": count}, f"{plural(count, 'message')} will be delivered again")
 
 
 def _check_moment(text: str) -> None:
@@ -312,30 +306,23 @@ def listen(
 # What is shown
 
 
-def _plain(each: "schemas.WebhookDocument | schemas.DeliveryDocument") -> "Fields":
+def _show(context: CliContext, each: "schemas.WebhookDocument") -> None:
     import msgspec
 
-    found: Fields = msgspec.to_builtins(each)
-    return found
-
-
-def _show(context: CliContext, each: "schemas.WebhookDocument") -> None:
-    told = _plain(each)
     if context.is_for_programs:
-        context.emit(told)
+        context.emit(each)
         return
-    for key, value in told.items():
+    for key, value in msgspec.to_builtins(each).items():
         if value is not None:
             shown = ", ".join(each.events) if key == "events" else value
             write(f"{key:12} {shown}")
 
 
 def _list_deliveries(context: CliContext, found: "list[schemas.DeliveryDocument]") -> None:
-    if context.is_for_programs:
-        context.emit_rows(_plain(each) for each in found)
-        return
-    rows = [
-        (
+    context.show_rows(
+        found,
+        ("at", "state", "tries", "answer", "event", "message", "webhook", "why"),
+        lambda each: (
             moment(each.created_at),
             each.state,
             each.attempts,
@@ -344,17 +331,15 @@ def _list_deliveries(context: CliContext, found: "list[schemas.DeliveryDocument]
             each.message_id,
             each.webhook_id,
             each.error or "",
-        )
-        for each in found
-    ]
-    write_table(("at", "state", "tries", "answer", "event", "message", "webhook", "why"), rows)
+        ),
+    )
 
 
 def _show_delivery(context: CliContext, delivery: "schemas.DeliveryDocument") -> None:
     import msgspec
 
     if context.is_for_programs:
-        context.emit(_plain(delivery))
+        context.emit(delivery)
         return
     write(f"{delivery.message_id} to {delivery.webhook_id}: {delivery.state}")
     write(f"  {msgspec.json.encode(delivery.body or {}).decode()}")

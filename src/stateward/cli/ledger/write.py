@@ -32,10 +32,10 @@ def init(context: CliContext, ledger_path: Path) -> None:
     """
     with writing(context, ledger_path, is_new=True) as found:
         count = found.last_seq
-    if context.json:
-        context.emit({"ledger": str(ledger_path), "records": count})
-    else:
-        context.say(f"{ledger_path} is a ledger with {plural(count, 'record')}")
+    context.show(
+        {"ledger": str(ledger_path), "records": count},
+        said=f"{ledger_path} is a ledger with {plural(count, 'record')}",
+    )
 
 
 @click.command(
@@ -81,10 +81,10 @@ def append(
                 [_move(found, {"doc_id": doc_id, "state": state, **_given_fields(how)})]
             )
         last = found.last_seq
-    if context.json:
-        context.emit({"appended": count, "last_seq": last})
-    else:
-        context.say(f"{plural(count, 'record')} appended; the ledger ends at seq {last:,}")
+    context.show(
+        {"appended": count, "last_seq": last},
+        said=f"{plural(count, 'record')} appended; the ledger ends at seq {last:,}",
+    )
 
 
 def _given_fields(how: dict[str, str | None]) -> dict[str, object]:
