@@ -14,9 +14,8 @@ from stateward.app import App
 from stateward.app.views import audit_view
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Micros, from_iso
-from stateward.server import views
 from stateward.server.auth import Asked, caller_of, reply, service_of
-from stateward.server.paging import Cursor, link, list_name, read_cursor, write_cursor
+from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import ROWS_DEFAULT, CursorText, Limit
 from stateward.server.strict import HEAD_ONLY
 from stateward.storage.audit import AuditEntry, AuditQuery
@@ -72,10 +71,9 @@ async def list_(
     limit: Limit = ROWS_DEFAULT,
 ) -> Response[schemas.AuditPage]:
     """Entries of the audit log. A key that covers some pipelines sees those about their records, and its own."""
-    service, caller = service_of(request), caller_of(request)
-    rows = min(limit, service.settings.limits.page_rows_max)
-    of = list_name("audit", caller.id, actor, verb, record_id, since, until, after)
-    at = read_cursor(cursor, of=of)
+    caller = caller_of(request)
+    named = ("audit", caller.id, actor, verb, record_id, since, until, after)
+    page = ListPage(request, cursor, limit, *named)
     query = AuditQuery(
         actor=actor,
         verb=verb,
@@ -87,19 +85,17 @@ async def list_(
     )
     is_rising = after is not None
     place = None if after is None else int(after)
-    place = place if at is None else next(iter(at.numbers), 0)
+    place = place if page.at is None else next(iter(page.at.numbers), 0)
 
     def look(app: App) -> Answer:
-        found = app.audit.find(query, place=place, is_rising=is_rising, limit=rows + 1)
-        following = None
-        if len(found) > rows:
-            following = write_cursor(Cursor(of=of, numbers=(found[rows - 1][0],)))
-        items = [audit_view(number, each) for number, each in found[:rows]]
-        return views.json_answer(
-            schemas.AuditPage(items=items, next=following), headers=link(request.url, following)
+        return page.answer(
+            schemas.AuditPage,
+            app.audit.find(query, place=place, is_rising=is_rising, limit=page.rows + 1),
+            lambda each: audit_view(*each),
+            lambda last: Cursor(of=page.of, numbers=(last[0],)),
         )
 
-    return reply(await service.broad.ask(look))
+    return reply(await service_of(request).broad.ask(look))
 
 
 def _moment(name: str, text: str | None) -> Micros | None:

@@ -21,14 +21,8 @@ from stateward.server.auth import (
     service_of,
 )
 from stateward.server.executors import Call
-from stateward.server.operations import write_once
-from stateward.server.paging import (
-    Cursor,
-    link,
-    list_name,
-    read_cursor,
-    write_cursor,
-)
+from stateward.server.operations import reply_once, write_once
+from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import (
     ROWS_DEFAULT,
     CursorText,
@@ -110,23 +104,19 @@ async def list_(
     request: Asked, cursor: CursorText = None, limit: Limit = ROWS_DEFAULT
 ) -> Response[schemas.BatchPage]:
     """Bulk actions, newest first."""
-    service, caller = service_of(request), caller_of(request)
-    most = service.settings.limits.page_rows_max
-    rows = min(limit, most)
-    of = list_name("batches", caller.machines)
-    at = read_cursor(cursor, of=of)
+    caller = caller_of(request)
+    page = ListPage(request, cursor, limit, "batches", caller.machines)
+    after = "" if page.at is None else page.at.after
 
     def look(app: App) -> Answer:
-        found = app.idempotency.batches(after="" if at is None else at.after, limit=rows + 1)
-        following = None
-        if len(found) > rows:
-            following = write_cursor(Cursor(of=of, after=found[rows - 1].id))
-        shown = [views.batch_view(each) for each in found[:rows] if is_seen(caller, each)]
-        return views.json_answer(
-            schemas.BatchPage(items=shown, next=following), headers=link(request.url, following)
+        return page.answer(
+            schemas.BatchPage,
+            app.idempotency.batches(after=after, limit=page.rows + 1),
+            lambda each: views.batch_view(each) if is_seen(caller, each) else None,
+            lambda last: Cursor(of=page.of, after=last.id),
         )
 
-    return reply(await service.broad.ask(look))
+    return reply(await service_of(request).broad.ask(look))
 
 
 @get(
@@ -164,7 +154,6 @@ async def abort(
     """It stops after the step that is under way; what it did, it did."""
     caller = caller_of(request)
     version = expected_version(service_of(request), if_match)
-    once = once_of(caller, request, key, (if_match or "",))
 
     def act(app: App) -> Batch | Answer:
         get_visible_batch(app, caller, batch_id)
@@ -180,7 +169,7 @@ async def abort(
             views.batch_view(batch), headers={"ETag": views.etag(batch.version)}
         )
 
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer, content=(if_match or "",))
 
 
 def is_seen(caller: Caller, batch: Batch) -> bool:

@@ -10,10 +10,9 @@ from litestar import Response, get
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import dead_letter_view
-from stateward.server import views
 from stateward.server.administration import check_whole
 from stateward.server.auth import Asked, reply, service_of
-from stateward.server.paging import Cursor, link, list_name, read_cursor, write_cursor
+from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import ROWS_DEFAULT, CursorText, Limit
 from stateward.storage.idempotency import Answer
 
@@ -30,22 +29,18 @@ async def list_(
 ) -> Response[schemas.DeadLetterPage]:
     """Events and messages that changed nothing because no process could read them."""
     check_whole(request)
-    service = service_of(request)
-    rows = min(limit, service.settings.limits.page_rows_max)
-    of = list_name("dead letters")
-    at = read_cursor(cursor, of=of)
-    before = None if at is None else next(iter(at.numbers), 0)
+    page = ListPage(request, cursor, limit, "dead letters")
+    before = None if page.at is None else next(iter(page.at.numbers), 0)
 
     def look(app: App) -> Answer:
-        found = app.store.dead_letters.page(before=before, limit=rows + 1)
-        following = None
-        if len(found) > rows:
-            following = write_cursor(Cursor(of=of, numbers=(found[rows - 1][0],)))
-        items = [dead_letter_view(*each) for each in found[:rows]]
-        page = schemas.DeadLetterPage(items=items, next=following)
-        return views.json_answer(page, headers=link(request.url, following))
+        return page.answer(
+            schemas.DeadLetterPage,
+            app.store.dead_letters.page(before=before, limit=page.rows + 1),
+            lambda each: dead_letter_view(*each),
+            lambda last: Cursor(of=page.of, numbers=(last[0],)),
+        )
 
-    return reply(await service.broad.ask(look))
+    return reply(await service_of(request).broad.ask(look))
 
 
 HANDLERS: list[Any] = [list_]

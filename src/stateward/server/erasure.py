@@ -15,10 +15,10 @@ from stateward.app.subjects import records_of, remaining_copies
 from stateward.app.views import erasure_view, held_view, retention_view
 from stateward.core.errors import InvalidRequest
 from stateward.engine.erasure import BATCH_MAX, Erased
-from stateward.server import operations, views
+from stateward.server import views
 from stateward.server.administration import check_whole
-from stateward.server.auth import Asked, caller_of, once_of, reply, service_of
-from stateward.server.executors import Call
+from stateward.server.auth import Asked, caller_of, reply, service_of
+from stateward.server.operations import reply_once
 from stateward.server.parameters import IdempotencyKey
 from stateward.storage.erasure import Hold
 from stateward.storage.idempotency import Answer
@@ -51,8 +51,7 @@ async def erase(
         copies = remaining_copies(app.settings, is_compacted=False)
         return views.json_answer(erasure_view(done, copies=copies, is_dry_run=data.is_dry_run))
 
-    once = once_of(caller_of(request), request, key, (await request.body(),))
-    return reply(await operations.write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 def _ids_to_erase(app: App, data: schemas.ErasureRequest) -> list[str]:
@@ -107,8 +106,7 @@ async def hold(
     def answer(_: App, done: Hold) -> Answer:
         return views.json_answer(held_view(done, is_held=data.is_held))
 
-    once = once_of(caller_of(request), request, key, (await request.body(),))
-    return reply(await operations.write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 @post(

@@ -15,9 +15,8 @@ from stateward.app.key_views import key_view
 from stateward.core.model import clean_text
 from stateward.server import views
 from stateward.server.administration import check_whole
-from stateward.server.auth import Asked, Caller, caller_of, once_of, reply, service_of
-from stateward.server.executors import Call
-from stateward.server.operations import write_once
+from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
+from stateward.server.operations import reply_once
 from stateward.server.parameters import IdempotencyKey
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer
@@ -60,7 +59,6 @@ async def create(
         raise Refusal(
             "forbidden", "the first key is made at the machine of the service: stateward key create"
         )
-    once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> schemas.KeyDocument:
         made, text = app.admin.new_key(
@@ -77,7 +75,7 @@ async def create(
     def answer(_: App, made: schemas.KeyDocument) -> Answer:
         return replace(views.json_answer(made, status=201), is_secret=True)
 
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 @delete(

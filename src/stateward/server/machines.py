@@ -16,12 +16,10 @@ from stateward.server.auth import (
     Asked,
     Caller,
     caller_of,
-    once_of,
     reply,
     service_of,
 )
-from stateward.server.executors import Call
-from stateward.server.operations import write_once
+from stateward.server.operations import reply_once
 from stateward.server.parameters import IdempotencyKey
 from stateward.storage.idempotency import Answer
 
@@ -120,7 +118,6 @@ async def _pause(
     caller = caller_of(request)
     stage = (data.stage if data is not None else None) or ""
     reason = data.reason if data is not None else None
-    once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> bool:
         machine = _visible_machine(app, caller, name).name
@@ -138,7 +135,7 @@ async def _pause(
             schemas.Paused(machine=name, stage=stage or None, is_paused=is_paused, was_paused=was)
         )
 
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 @get(

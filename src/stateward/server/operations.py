@@ -9,9 +9,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
+from litestar import Response
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
@@ -43,6 +44,7 @@ from stateward.server.auth import (
     is_known,
     once_of,
     read_ahead,
+    reply,
     service_of,
     still_let_in,
     trace_of,
@@ -51,6 +53,7 @@ from stateward.server.bulk import within
 from stateward.server.executors import Ask, Call, Handover, Open, Write
 from stateward.server.paging import (
     Cursor,
+    ListPage,
     link,
     list_name,
     read_cursor,
@@ -63,6 +66,8 @@ from stateward.server.upload_stream import Archive, Form, RefusedMember, UploadR
 from stateward.storage.audit import EXPORTED
 from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.outputs import StoredChunks
+
+T = TypeVar("T")
 
 # Changes come in bursts: one look after a burst instead of one after each change.
 LOOK_PAUSE_S = 0.03
@@ -315,28 +320,25 @@ async def list_records(
     limit: int,
 ) -> Answer:
     """A page of the records that match a query, newest first."""
-    service, caller = service_of(request), caller_of(request)
-    rows = min(limit, service.settings.limits.page_rows_max)
-    of = list_name("records", machine, text, caller.machines)
-    at = read_cursor(cursor, of=of)
+    caller = caller_of(request)
+    asked = ListPage(request, cursor, limit, "records", machine, text, caller.machines)
     machines = caller.machines if machine is None else (machine,)
     if machine is not None and not caller.covers(machine):
         return views.json_answer(page(items=[], next=None))
+    now, after = (None, "") if asked.at is None else (asked.at.at, asked.at.after)
 
     def look(app: App) -> Answer:
-        query = app.records.query(text, now=None if at is None else at.at)
-        found = app.records.find(
-            within(query, machines), after="" if at is None else at.after, limit=rows + 1
+        query = app.records.query(text, now=now)
+        found = app.records.find(within(query, machines), after=after, limit=asked.rows + 1)
+        files = app.records.files_of(found[: asked.rows])
+        return asked.answer(
+            page,
+            found,
+            lambda each: view(app, each, files.get(each.id, [])),
+            lambda last: Cursor(of=asked.of, at=query.now, after=last.id),
         )
-        following = None
-        if len(found) > rows:
-            following = write_cursor(Cursor(of=of, at=query.now, after=found[rows - 1].id))
-        files = app.records.files_of(found[:rows])
-        items = [view(app, each, files.get(each.id, [])) for each in found[:rows]]
-        document = page(items=items, next=following)
-        return views.json_answer(document, headers=link(request.url, following))
 
-    return await service.broad.ask(look)
+    return await service_of(request).broad.ask(look)
 
 
 def query_text(*, q: str | None, status: list[str] | None, source_type: list[str] | None) -> str:
@@ -357,23 +359,20 @@ async def get_history(
     request: Asked, record_id: str, *, machine: str | None, cursor: str | None, limit: int
 ) -> Answer:
     """What happened to a record, oldest first."""
-    service, caller = service_of(request), caller_of(request)
-    rows = min(limit, service.settings.limits.page_rows_max)
-    of = list_name("history", record_id)
-    at = read_cursor(cursor, of=of)
-    first = at.numbers[0] + 1 if at is not None and at.numbers else 0
+    caller = caller_of(request)
+    page = ListPage(request, cursor, limit, "history", record_id)
+    first = page.at.numbers[0] + 1 if page.at is not None and page.at.numbers else 0
 
     def look(app: App) -> Answer:
         get_visible_record(app, caller, record_id, machine=machine)
-        found = [each for each in app.store.history(record_id) if each.version >= first]
-        following = None
-        if len(found) > rows:
-            following = write_cursor(Cursor(of=of, numbers=(found[rows - 1].version,)))
-        items = [app.records.transition_view(each) for each in found[:rows]]
-        document = schemas.History(items=items, next=following)
-        return views.json_answer(document, headers=link(request.url, following))
+        return page.answer(
+            schemas.History,
+            [each for each in app.store.history(record_id) if each.version >= first],
+            app.records.transition_view,
+            lambda last: Cursor(of=page.of, numbers=(last.version,)),
+        )
 
-    return await service.broad.ask(look)
+    return await service_of(request).broad.ask(look)
 
 
 async def get_items(
@@ -577,6 +576,24 @@ async def set_priority(
         return answer
 
     return await write_once(request, once, Call(act), views.record_answer)
+
+
+async def reply_once(
+    request: Asked,
+    key: str | None,
+    act: Callable[[App], T],
+    answer: Callable[[App, T], Answer],
+    *,
+    content: Sequence[bytes | str] | None = None,
+) -> Response[Any]:
+    """Do something once for an Idempotency-Key, and reply with what `answer` makes of its result.
+
+    `content` is what makes a request with the same key another one; None: its body.
+    """
+    if content is None:
+        content = (await request.body(),)
+    once = once_of(caller_of(request), request, key, content)
+    return reply(await write_once(request, once, Call(act), answer))
 
 
 async def write_once(

@@ -2,15 +2,21 @@
 
 import base64
 import binascii
+from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlencode
 
 import msgspec
 from litestar.datastructures import URL
 
+from stateward.server import views
+from stateward.server.auth import Asked, service_of
 from stateward.server.problems import Refusal
+from stateward.storage.idempotency import Answer
 
 CURSOR_CHARS_MAX = 1000
+T = TypeVar("T")
 # Anyone can write a cursor: no number in it may be one that a database cannot take, nor a text.
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Text = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")]
@@ -25,6 +31,34 @@ class Cursor(
     at: Whole = 0
     after: Text = ""
     numbers: tuple[Whole, ...] = ()
+
+
+class ListPage:
+    """A page of a list as it was asked for: where it begins (`at`) and how many `rows` it may have.
+
+    `named` is what else the list depends on: a cursor of another list is refused.
+    """
+
+    def __init__(self, request: Asked, cursor: str | None, limit: int, *named: object) -> None:
+        self.rows = min(limit, service_of(request).settings.limits.page_rows_max)
+        self.of = list_name(*named)
+        self.at = read_cursor(cursor, of=self.of)
+        self._url = request.url
+
+    def answer(
+        self,
+        document: Callable[..., object],
+        found: Sequence[T],
+        view: Callable[[T], object],
+        cursor: Callable[[T], Cursor],
+    ) -> Answer:
+        """The page as an answer. The list goes on where `found` has one row more; `cursor` is of the last shown."""
+        following = None
+        if len(found) > self.rows:
+            following = write_cursor(cursor(found[self.rows - 1]))
+        items = [each for each in map(view, found[: self.rows]) if each is not None]
+        page = document(items=items, next=following)
+        return views.json_answer(page, headers=link(self._url, following))
 
 
 _decoder = msgspec.json.Decoder(Cursor)
@@ -64,7 +98,5 @@ def link(url: URL, following: str | None) -> dict[str, str]:
         return {}
     parameters: Any = url.query_params
     kept = [(key, value) for key, value in parameters.multi_items() if key != "cursor"]
-    from urllib.parse import urlencode
-
     query = urlencode([*kept, ("cursor", following)])
     return {"Link": f'<{url.path}?{query}>; rel="next"'}

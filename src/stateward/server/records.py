@@ -16,14 +16,12 @@ from stateward.server.auth import (
     Asked,
     caller_of,
     get_visible_record,
-    once_of,
     reply,
     service_of,
     trace_of,
 )
 from stateward.server.bulk import within
 from stateward.server.description import described_as, form_body
-from stateward.server.executors import Call
 from stateward.server.parameters import (
     IdempotencyKey,
     IfMatch,
@@ -93,7 +91,6 @@ async def reprocess(
 ) -> Response[schemas.RecordOpened]:
     """A new record that `replaces` the old one, which keeps its history; asked for again, the same one."""
     caller = caller_of(request)
-    once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Submitted:
         return app.external_driver.reprocess(
@@ -109,7 +106,7 @@ async def reprocess(
         document = schemas.RecordOpened(record=record, is_duplicate=opened.is_duplicate)
         return views.json_answer(document)
 
-    return reply(await operations.write_once(request, once, Call(act), answer))
+    return await operations.reply_once(request, key, act, answer)
 
 
 @post(
@@ -127,14 +124,13 @@ async def advance(
 ) -> Response[schemas.Record]:
     """In place of its external driver."""
     caller = caller_of(request)
-    once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Record:
         get_visible_record(app, caller, record_id)
         reason = None if data is None else data.reason
         return app.external_driver.advance(record_id, actor=caller.actor, reason=reason)
 
-    return reply(await operations.write_once(request, once, Call(act), views.record_answer))
+    return await operations.reply_once(request, key, act, views.record_answer)
 
 
 @post(

@@ -18,9 +18,8 @@ from stateward.engine.answers import DecisionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
 from stateward.server import views
-from stateward.server.auth import Asked, caller_of, once_of, reply, service_of, trace_of
-from stateward.server.executors import Call
-from stateward.server.operations import write_once
+from stateward.server.auth import Asked, caller_of, reply, service_of, trace_of
+from stateward.server.operations import reply_once
 from stateward.server.parameters import IdempotencyKey
 from stateward.server.problems import refusal_of
 from stateward.storage.idempotency import Answer
@@ -70,8 +69,7 @@ async def decide_many(
 
     if data.dry_run:
         return reply(await service_of(request).writer.ask(lambda app: answer(app, act(app))))
-    once = once_of(caller, request, key, (await request.body(),))
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 @delete(
@@ -94,8 +92,7 @@ async def undo_many(request: Asked, batch_id: FromPath[str]) -> Response[schemas
             schemas.ReviewBatchUndone(id=batch_id, undone=[each.record_id for each in undone])
         )
 
-    once = once_of(caller, request, None, ())
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, None, act, answer)
 
 
 def _document(

@@ -14,9 +14,8 @@ from stateward.app import App
 from stateward.app.approver_links import link_url
 from stateward.core.model import clean_text
 from stateward.server import views
-from stateward.server.auth import Asked, caller_of, once_of, reply, service_of
-from stateward.server.executors import Call
-from stateward.server.operations import write_once
+from stateward.server.auth import Asked, caller_of, reply, service_of
+from stateward.server.operations import reply_once
 from stateward.server.parameters import IdempotencyKey
 from stateward.storage.idempotency import Answer
 
@@ -43,7 +42,6 @@ async def create(
     one.
     """
     service, caller = service_of(request), caller_of(request)
-    once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> schemas.ReviewLink:
         made, text = app.approver_links.create(
@@ -61,7 +59,7 @@ async def create(
     def answer(_: App, made: schemas.ReviewLink) -> Answer:
         return replace(views.json_answer(made, status=201), is_secret=True)
 
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 @get(

@@ -21,19 +21,11 @@ from stateward.server.auth import (
     Caller,
     caller_of,
     expected_version,
-    once_of,
     reply,
     service_of,
     trace_of,
 )
-from stateward.server.executors import Call
-from stateward.server.paging import (
-    Cursor,
-    link,
-    list_name,
-    read_cursor,
-    write_cursor,
-)
+from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import (
     DAYS_DEFAULT,
     ROWS_DEFAULT,
@@ -64,23 +56,20 @@ async def pending(
     The facts that pipelines declare for reviewers are parameters too: `?vertical=energy`. Any other one is refused.
     """
     service, caller = service_of(request), caller_of(request)
-    rows = min(limit, service.settings.limits.page_rows_max)
     facts = await service.quick.ask(lambda app: _wanted_facts(app, request))
-    of = list_name("reviews", caller.machines, *(f"{key}={facts[key]}" for key in sorted(facts)))
-    at = read_cursor(cursor, of=of)
-    after = None if at is None else (at.at, at.after)
+    named = (f"{key}={facts[key]}" for key in sorted(facts))
+    page = ListPage(request, cursor, limit, "reviews", caller.machines, *named)
+    after = None if page.at is None else (page.at.at, page.at.after)
 
     def look(app: App) -> Answer:
-        found = app.reviews.pending(
-            machines=caller.machines, facts=facts, after=after, limit=rows + 1
+        return page.answer(
+            dict,
+            app.reviews.pending(
+                machines=caller.machines, facts=facts, after=after, limit=page.rows + 1
+            ),
+            lambda task: _document(app, task_view(task, actor=caller.actor)),
+            lambda last: Cursor(of=page.of, at=last.record.due_at or 0, after=last.record.id),
         )
-        following = None
-        if len(found) > rows:
-            last = found[rows - 1].record
-            following = write_cursor(Cursor(of=of, at=last.due_at or 0, after=last.id))
-        items = [_document(app, task_view(task, actor=caller.actor)) for task in found[:rows]]
-        document = {"items": items, "next": following}
-        return views.json_answer(document, headers=link(request.url, following))
 
     return reply(await service.broad.ask(look))
 
@@ -160,17 +149,15 @@ async def claim(
 ) -> Response[schemas.ReviewTask]:
     """For `reviews.claim_seconds` no other person may decide it; claiming again renews it."""
     caller = caller_of(request)
-    return reply(
-        await _answer_change(
-            request,
-            key,
-            lambda app: app.reviews.claim(
-                record_id,
-                actor=caller.actor,
-                machines=caller.machines,
-                is_administrator=caller.may("admin"),
-            ),
-        )
+    return await _answer_change(
+        request,
+        key,
+        lambda app: app.reviews.claim(
+            record_id,
+            actor=caller.actor,
+            machines=caller.machines,
+            is_administrator=caller.may("admin"),
+        ),
     )
 
 
@@ -186,14 +173,10 @@ async def release(
 ) -> Response[schemas.ReviewTask]:
     """A review without a claim stays as it is."""
     caller = caller_of(request)
-    return reply(
-        await _answer_change(
-            request,
-            key,
-            lambda app: app.reviews.unclaim(
-                record_id, actor=caller.actor, machines=caller.machines
-            ),
-        )
+    return await _answer_change(
+        request,
+        key,
+        lambda app: app.reviews.unclaim(record_id, actor=caller.actor, machines=caller.machines),
     )
 
 
@@ -213,12 +196,15 @@ async def decide(
     if_match: IfMatch = None,
 ) -> Response[schemas.Record]:
     """Approve, correct or reject a record in review. The first decision counts; a second is refused."""
-    caller = caller_of(request)
     deciding = _deciding(request, record_id, data, if_match)
-    once = once_of(caller, request, key, (await request.body(), if_match or ""))
-
-    intent = Call(lambda app: app.reviews.decide(deciding))
-    return reply(await operations.write_once(request, once, intent, views.record_answer))
+    content = (await request.body(), if_match or "")
+    return await operations.reply_once(
+        request,
+        key,
+        lambda app: app.reviews.decide(deciding),
+        views.record_answer,
+        content=content,
+    )
 
 
 @put(
@@ -236,14 +222,14 @@ async def hold(
     if_match: IfMatch = None,
 ) -> Response[schemas.ReviewTask]:
     """It is checked and stored at once, and takes effect after `reviews.undo_seconds`, unless it is undone."""
-    caller = caller_of(request)
     deciding = _deciding(request, record_id, data, if_match)
-    once = once_of(caller, request, key, (await request.body(), if_match or ""))
-    answer = _task_answer(caller.actor)
-    return reply(
-        await operations.write_once(
-            request, once, Call(lambda app: app.reviews.hold(deciding)), answer
-        )
+    content = (await request.body(), if_match or "")
+    return await operations.reply_once(
+        request,
+        key,
+        lambda app: app.reviews.hold(deciding),
+        _task_answer(caller_of(request).actor),
+        content=content,
     )
 
 
@@ -264,8 +250,7 @@ async def undo(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
     def act(app: App) -> PendingDecision:
         return app.reviews.undo(record_id, actor=caller.actor, machines=caller.machines)
 
-    once = once_of(caller, request, None, ())
-    return reply(await operations.write_once(request, once, Call(act), answer))
+    return await operations.reply_once(request, None, act, answer)
 
 
 @post(
@@ -296,9 +281,14 @@ async def ask_opinion(
         trace=trace_of(request),
         is_administrator=caller.may("admin"),
     )
-    once = once_of(caller, request, key, (await request.body(), if_match or ""))
-    intent = Call(lambda app: app.reviews.refer(asking))
-    return reply(await operations.write_once(request, once, intent, _task_answer(caller.actor)))
+    content = (await request.body(), if_match or "")
+    return await operations.reply_once(
+        request,
+        key,
+        lambda app: app.reviews.refer(asking),
+        _task_answer(caller.actor),
+        content=content,
+    )
 
 
 def _deciding(
@@ -321,11 +311,11 @@ def _deciding(
     )
 
 
-async def _answer_change(request: Asked, key: str | None, act: Callable[[App], Task]) -> Answer:
-    caller = caller_of(request)
-    return await operations.write_once(
-        request, once_of(caller, request, key, ()), Call(act), _task_answer(caller.actor)
-    )
+async def _answer_change(
+    request: Asked, key: str | None, act: Callable[[App], Task]
+) -> Response[schemas.ReviewTask]:
+    answer = _task_answer(caller_of(request).actor)
+    return await operations.reply_once(request, key, act, answer, content=())
 
 
 def _task_answer(actor: str) -> Callable[[App, Task], Answer]:

@@ -33,19 +33,11 @@ from stateward.server.auth import (
     Asked,
     Caller,
     caller_of,
-    once_of,
     reply,
     service_of,
 )
-from stateward.server.executors import Call
-from stateward.server.operations import write_once
-from stateward.server.paging import (
-    Cursor,
-    link,
-    list_name,
-    read_cursor,
-    write_cursor,
-)
+from stateward.server.operations import reply_once
+from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import (
     ROWS_DEFAULT,
     CursorText,
@@ -85,7 +77,6 @@ async def create(
 ) -> Response[schemas.WebhookDocument]:
     """It receives what happens from now on. Keep the secret: it is not shown again."""
     caller = caller_of(request)
-    once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Webhook:
         made = app.notifications.add(
@@ -105,7 +96,7 @@ async def create(
         answered = views.json_answer(shown, status=201, headers=headers)
         return replace(answered, is_secret=True)
 
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 @get(
@@ -215,7 +206,6 @@ async def _answer_change(
     is_secret_shown: bool = False,
 ) -> Response[schemas.WebhookDocument]:
     caller = caller_of(request)
-    once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Webhook:
         get_visible_webhook(app, caller, webhook_id)
@@ -225,7 +215,7 @@ async def _answer_change(
         shown = webhook_view(changed, secret=changed.secret if is_secret_shown else UNSET)
         return replace(views.json_answer(shown), is_secret=is_secret_shown)
 
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 @post(
@@ -240,7 +230,6 @@ async def ping(
 ) -> Response[schemas.DeliveryDocument]:
     """It is delivered like any other message; `Location` is where its delivery is shown."""
     caller = caller_of(request)
-    once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Delivery:
         get_visible_webhook(app, caller, webhook_id)
@@ -250,7 +239,7 @@ async def ping(
         headers = {"Location": f"/deliveries/{sent.webhook_id}/{sent.message_id}"}
         return views.json_answer(delivery_view(sent), status=202, headers=headers)
 
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 @get("/", opt={"right": "observe"}, operation_id="listDeliveries", summary="List deliveries")
@@ -276,11 +265,9 @@ async def deliveries(
     limit: Limit = ROWS_DEFAULT,
 ) -> Response[schemas.DeliveryPage]:
     """Newest first. `?state=dead` lists the failed deliveries."""
-    service, caller = service_of(request), caller_of(request)
-    most = service.settings.limits.page_rows_max
-    rows = min(limit, most)
-    of = list_name("deliveries", webhook_id, record_id, wanted, caller.machines)
-    at = read_cursor(cursor, of=of)
+    caller = caller_of(request)
+    named = ("deliveries", webhook_id, record_id, wanted, caller.machines)
+    page = ListPage(request, cursor, limit, *named)
 
     def look(app: App) -> Answer:
         covered = {each.id for each in app.notifications.webhooks() if covers(caller, each)}
@@ -290,21 +277,19 @@ async def deliveries(
             webhook_id=None if webhook_id is None else _clean(webhook_id),
             record_id=None if record_id is None else _clean(record_id),
             state=wanted,
-            after=None if at is None else _place(at),
-            limit=rows + 1,
+            after=None if page.at is None else _place(page.at),
+            limit=page.rows + 1,
         )
-        last = found[rows - 1] if len(found) > rows else None
-        following = None if last is None else write_cursor(_cursor(of, last))
-        shown = [delivery_view(each) for each in found[:rows] if each.webhook_id in covered]
-        return views.json_answer(
-            schemas.DeliveryPage(items=shown, next=following), headers=link(request.url, following)
+        return page.answer(
+            schemas.DeliveryPage,
+            found,
+            lambda each: delivery_view(each) if each.webhook_id in covered else None,
+            lambda last: Cursor(
+                of=page.of, at=last.created_at, after=f"{last.message_id} {last.webhook_id}"
+            ),
         )
 
-    return reply(await service.broad.ask(look))
-
-
-def _cursor(of: str, last: Delivery) -> Cursor:
-    return Cursor(of=of, at=last.created_at, after=f"{last.message_id} {last.webhook_id}")
+    return reply(await service_of(request).broad.ask(look))
 
 
 def _place(at: Cursor) -> tuple[Micros, str, str]:
@@ -344,7 +329,6 @@ async def replay(
 ) -> Response[schemas.Replayed]:
     """Under the same ids, signed with the secrets of now."""
     caller = caller_of(request)
-    once = once_of(caller, request, key, (await request.body(),))
     since = _moment(data.since)
 
     def act(app: App) -> int:
@@ -363,7 +347,7 @@ async def replay(
     def answer(_: App, count: int) -> Answer:
         return views.json_answer(schemas.Replayed(replayed=count), status=202)
 
-    return reply(await write_once(request, once, Call(act), answer))
+    return await reply_once(request, key, act, answer)
 
 
 def _moment(text: str | None) -> Micros | None:
