@@ -82,7 +82,15 @@ class Backup:
 
     def make(self, *, progress: Progress = lambda *_: None) -> BackupSet:
         """A new set, complete and durable when this returns; an earlier set is never touched."""
-        self._refuse_own_data()
+        if self._settings.store.url.startswith("memory:"):
+            raise InvalidRequest("a store in memory cannot be backed up: it ends with its process")
+        data = self._settings.data_path.resolve()
+        own = Path(self._place.location).resolve()  # a link may lead there
+        if "://" not in self._place.location and own.is_relative_to(data):
+            raise InvalidRequest(
+                f"{self._place.location} is inside the data folder, and would be lost with it: name a folder "
+                "elsewhere, at best on another machine"
+            )
         now = self._clock()
         with self._all_or_nothing(), self._place.opened(now) as (name, files):
             has_ledger = self._copy_ledger(files)
@@ -222,17 +230,6 @@ class Backup:
 
         copy_ledger(Path(mirror), place / LEDGER_FOLDER)
         return True
-
-    def _refuse_own_data(self) -> None:
-        if self._settings.store.url.startswith("memory:"):
-            raise InvalidRequest("a store in memory cannot be backed up: it ends with its process")
-        data = self._settings.data_path.resolve()
-        own = Path(self._place.location).resolve()  # a link may lead there
-        if "://" not in self._place.location and own.is_relative_to(data):
-            raise InvalidRequest(
-                f"{self._place.location} is inside the data folder, and would be lost with it: name a folder "
-                "elsewhere, at best on another machine"
-            )
 
 
 def document_digests(database: Database) -> Iterator[str]:

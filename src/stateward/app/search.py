@@ -123,8 +123,13 @@ class Search:
         ranked = _rank(wanted, found)
         offset = 0 if after is None else after.offset
         shown = ranked[offset : offset + limit]
+        records = self._store.load(each.record_id for _, each in shown)
         return SearchResults(
-            hits=self._hits(wanted, shown),
+            hits=[
+                _hit(wanted, each, records[each.record_id], points=points)
+                for points, each in shown
+                if each.record_id in records
+            ],
             next=_next(ranked, found, offset=offset + limit, after=after, now=query.now),
         )
 
@@ -159,16 +164,6 @@ class Search:
             below=below,
             limit=CANDIDATES_MAX,
         )
-
-    def _hits(
-        self, wanted: TextQuery, shown: Sequence[tuple[float, FoundPassage]]
-    ) -> list[schemas.SearchHit]:
-        records = self._store.load(each.record_id for _, each in shown)
-        return [
-            _hit(wanted, each, records[each.record_id], points=points)
-            for points, each in shown
-            if each.record_id in records
-        ]
 
 
 def _tags(query: Query) -> list[list[str]]:

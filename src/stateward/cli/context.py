@@ -526,7 +526,12 @@ class Root(Group):
         width = formatter.width - max(map(len, self.list_commands(ctx))) - 6
         for heading, own in self.sections:
             with formatter.section(heading):
-                formatter.write_dl([(name, _shorten(doc, width)) for name, (_, doc) in own.items()])
+                formatter.write_dl(
+                    [
+                        (name, click.Command(None, help=doc).get_short_help_str(width))
+                        for name, (_, doc) in own.items()
+                    ]
+                )
         if further:
             with formatter.section("Pipelines"):
                 formatter.write_dl([(each.name, each.doc) for each in further])
@@ -564,11 +569,6 @@ class Root(Group):
         super().format_epilog(ctx, formatter)
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(int(code)), code.meaning) for code in Exit])
-
-
-def _shorten(doc: str, width: int) -> str:
-    """The help of a command as click shortens it in a list."""
-    return click.Command(None, help=doc).get_short_help_str(width)
 
 
 def _visible_plugin_commands() -> "list[PluginCommand]":

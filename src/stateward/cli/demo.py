@@ -62,7 +62,11 @@ def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
             return
         for show, story in zip(shows, stories, strict=True):
             show.tell(context)
-            _tell_story(story)
+            for place, sentence in enumerate(story):
+                if place == 0:
+                    _head(sentence)
+                else:
+                    write(f"  {sentence}")
         _tell_summary(shows)
         _tell_next(context, shows)
 
@@ -194,15 +198,12 @@ class _Show:
         if whole is not None:
             _head(f"What happened to {whole.labels.get('filename')}:")
             write_history(list(LocalApp(self._app).history(whole.id)))
-        waiting = [each for each in records if self._is_suspended(each)]
+        waiting = [each for each in records if self._kind(each) == "suspended"]
         for record in [*([] if broken is None else [broken]), *waiting]:
             why = self._app.records.explain(record.id)
             _head(f"Why {record.labels.get('filename')} is in {record.status}:")
             write(f"  {why.sentence}")
             write(f"  what to do: {_here(context, why.advice)}")
-
-    def _is_suspended(self, record: "Record") -> bool:
-        return self._kind(record) == "suspended"
 
     def _kind(self, record: "Record") -> str:
         return self._app.registry.of(record).kind[record.status]
@@ -257,14 +258,6 @@ def _tell_summary(shows: Sequence[_Show]) -> None:
             write()
             write(f"A search for {show.hit['query']} finds {show.hit['title']}:")
             write(f"  {show.hit['snippet']}")
-
-
-def _tell_story(sentences: Sequence[str]) -> None:
-    for place, sentence in enumerate(sentences):
-        if place == 0:
-            _head(sentence)
-        else:
-            write(f"  {sentence}")
 
 
 def _head(text: str) -> None:

@@ -81,7 +81,9 @@ def problem(error: BaseException) -> Problem:
         case StatewardError():
             return _foreseen(error)
         case click.UsageError():
-            return Problem(Exit.USAGE, "usage", _usage(error))
+            path = error.ctx.command_path if error.ctx is not None else "stateward"
+            message = error.format_message().rstrip(".")
+            return Problem(Exit.USAGE, "usage", f"{message}; see {path} --help")
         case click.ClickException():
             return Problem(Exit.REFUSED, "refused", error.format_message())
         case click.Abort() | KeyboardInterrupt() | EOFError():
@@ -142,12 +144,6 @@ def _details(error: Exception) -> Details:
         case errors.MissingExtra():
             return {"module": error.module, "extras": list(error.extras)}
     return {}
-
-
-def _usage(error: click.UsageError) -> str:
-    path = error.ctx.command_path if error.ctx is not None else "stateward"
-    message = error.format_message().rstrip(".")
-    return f"{message}; see {path} --help"
 
 
 def _where(error: OSError) -> str:

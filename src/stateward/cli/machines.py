@@ -44,7 +44,13 @@ def list_(context: CliContext) -> None:
         context.emit_rows(_summary(each) for each in machines)
     else:
         rows = [
-            (each.name, each.version, each.prefix, _stage_names(each), each.doc)
+            (
+                each.name,
+                each.version,
+                each.prefix,
+                ", ".join(stage.name for stage in each.stages),
+                each.doc,
+            )
             for each in machines
         ]
         write_table(("name", "version", "prefix", "stages", "about"), rows)
@@ -65,10 +71,6 @@ def _summary(each: "Machine") -> dict[str, object]:
         "states": len(each.states),
         "stages": [stage.name for stage in each.stages],
     }
-
-
-def _stage_names(each: "Machine") -> str:
-    return ", ".join(stage.name for stage in each.stages)
 
 
 @machine.command(

@@ -82,7 +82,13 @@ def status(context: CliContext, ids: tuple[str, ...]) -> Exit:
     elif context.is_for_programs and (found or worst is Exit.OK):
         context.emit_rows(found)
     elif not context.is_for_programs:
-        _write_records_in_full(found)
+        for place, fields in enumerate(found):
+            if place:
+                write()
+            width = max(len(key) for key in fields)
+            for key, value in fields.items():
+                if value not in (None, {}, []) and key not in ("status_metadata", "is_at_rest"):
+                    write(f"{key.ljust(width)}  {_value_text(key, value)}")
     return worst
 
 
@@ -97,16 +103,6 @@ def record_fields(record: "Record") -> "Fields":
         elif key != "disclosed":
             fields[key] = value
     return fields
-
-
-def _write_records_in_full(found: Sequence["Fields"]) -> None:
-    for place, fields in enumerate(found):
-        if place:
-            write()
-        width = max(len(key) for key in fields)
-        for key, value in fields.items():
-            if value not in (None, {}, []) and key not in ("status_metadata", "is_at_rest"):
-                write(f"{key.ljust(width)}  {_value_text(key, value)}")
 
 
 def _value_text(key: str, value: object) -> str:

@@ -225,7 +225,10 @@ def _run(
                 """What can wait until the loop has begun; the database may fail it, and it is done again."""
                 open_api()
                 if "coordinator" in roles:
-                    _note_settings(app)
+                    from stateward.app.settings_audit import note_settings
+                    from stateward.engine.system import person
+
+                    note_settings(app, actor=person())
 
             url = None if listening is None else _url(settings, listening)
             _announce(context, settings, roles, is_json=is_json, url=url, is_remote=is_remote)
@@ -246,13 +249,6 @@ def _url(settings: "Settings", listening: "socket") -> str:
     from stateward.server.listening import url_of
 
     return url_of(settings, listening)
-
-
-def _note_settings(app: "App") -> None:
-    from stateward.app.settings_audit import note_settings
-    from stateward.engine.system import person
-
-    note_settings(app, actor=person())
 
 
 def _wait(context: CliContext, settings: "Settings", *, is_runner: bool = False) -> None:

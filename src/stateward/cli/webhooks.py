@@ -249,7 +249,12 @@ def replay(
     They are signed with the secrets of now. A running notifier sends them; see `stateward webhook log`.
     """
     if since is not None:
-        _check_moment(since)
+        from stateward.core.model import from_iso
+
+        try:
+            from_iso(since)
+        except ValueError as error:
+            raise click.BadParameter(f"{error}", param_hint="--since") from None
     with context.app() as app:
         named = webhook_id and app.whole_webhook(webhook_id)
         count = app.replay_deliveries(
@@ -259,15 +264,6 @@ def replay(
             since=since,
         ).replayed
     context.show({"replayed": count}, f"{plural(count, 'message')} will be delivered again")
-
-
-def _check_moment(text: str) -> None:
-    from stateward.core.model import from_iso
-
-    try:
-        from_iso(text)
-    except ValueError as error:
-        raise click.BadParameter(f"{error}", param_hint="--since") from None
 
 
 @webhook.command("listen", examples=["stateward webhook listen --port 9000 --count 1"])

@@ -113,7 +113,10 @@ def look(app: App, caller: Caller) -> Board:
     counts = app.dashboard.counts()
     minutes, since = app.dashboard.activity()
     queues = app.dashboard.queues()
-    cancelled = _count_cancelled(app)
+    # How many records a person stopped, by machine and status; an index has them.
+    query = app.records.query("is:cancelled")
+    names = app.registry.query_names
+    cancelled = app.dashboard.count_matching(query, names=names, most=CANCELLED_COUNT_MAX)
     flagged = app.flags.counts()
     paused = [(each.machine, each.stage) for each in app.store.pauses.all()]
     machines = [each for each in app.registry.newest.values() if caller.covers(each.name)]
@@ -140,13 +143,6 @@ def look(app: App, caller: Caller) -> Board:
         activity_since=since,
         workers=sum(not (each.is_draining or each.is_relay) for each in app.bus.workers()),
     )
-
-
-def _count_cancelled(app: App) -> dict[tuple[str, str], int]:
-    """How many records a person stopped, by machine and status; an index has them."""
-    query = app.records.query("is:cancelled")
-    names = app.registry.query_names
-    return app.dashboard.count_matching(query, names=names, most=CANCELLED_COUNT_MAX)
 
 
 def _card(

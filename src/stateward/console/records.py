@@ -1,6 +1,6 @@
 """Records: one query in the address, pages of rows, and acting on all that match after seeing how many that is."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -362,10 +362,6 @@ async def _selection(request: Asked) -> Wanted:
         if form.get(name):
             facts[name] = str(form.get(name))
     facts["ids"] = [each for each in str(form.get("ids", "")).split(",") if each][:PAGE_IDS_MAX]
-    return _convert_selection(facts)
-
-
-def _convert_selection(facts: Mapping[str, Any]) -> Wanted:
     try:
         return msgspec.convert(facts, Wanted, strict=False)
     except msgspec.ValidationError as error:

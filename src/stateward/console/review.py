@@ -223,7 +223,10 @@ def look(app: App, caller: Caller, record_id: str) -> Work:
     task = app.reviews.task(record_id, machines=caller.machines)
     detail = review_view(app.reviews, app.store, task, actor=caller.actor)
     problems = flat(detail.problems)
-    view = app.plugins.item_view(task.record, _reviewed_stage(app, task.record))
+    # The stage whose items a reviewer checks.
+    machine = app.registry.of(task.record)
+    review = machine.review_in.get(task.record.status) or next(iter(machine.reviews), None)
+    view = app.plugins.item_view(task.record, "" if review is None else review.of or "")
     fields = fields_of(detail.fields, problems, view)
     # Values with names make a form, which can be corrected. Rows are shown as their pipeline shows them.
     checked = checked_rows([] if fields else detail.fields, view)
@@ -260,13 +263,6 @@ def _further_notes(record: Record, problems: Sequence[Fields]) -> list[str]:
     notes = record.fields.get(NOTES)
     shown = map(value_text, notes) if isinstance(notes, list) else ()
     return [each for each in shown if each.partition(":")[2].strip() not in told]
-
-
-def _reviewed_stage(app: App, record: Record) -> str:
-    """The stage whose items a reviewer checks."""
-    machine = app.registry.of(record)
-    review = machine.review_in.get(record.status) or next(iter(machine.reviews), None)
-    return "" if review is None else review.of or ""
 
 
 def flat(verdicts: Iterable[Fields]) -> list[Fields]:

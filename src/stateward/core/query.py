@@ -348,10 +348,7 @@ def _numbers(raw: _Raw, key: str, number: Callable[[str], int]) -> Term:
 def _read_moment(raw: _Raw, key: str) -> Term:
     if raw.op == ":":
         _refuse(raw.text, f"compare it: {key}>=2026-01-01 {key}<2026-02-01")
-    return _comparison(raw, key, raw.op, _moment(raw, _only(raw)))
-
-
-def _moment(raw: _Raw, value: str) -> Micros:
+    value = _only(raw)
     try:
         at = from_iso(f"{value}T00:00:00Z" if re.fullmatch(_DATE, value) else value)
         to_iso(at)
@@ -360,7 +357,7 @@ def _moment(raw: _Raw, value: str) -> Micros:
     if at < 0:  # all times are stored as microseconds since 1970
         form = "2026-01-31 (midnight in UTC) or 2026-01-31T10:00:00Z, from 1970 on"
         _refuse(raw.text, f"{_cut(value)!r} is not a time: write {form}")
-    return at
+    return _comparison(raw, key, raw.op, at)
 
 
 def _read_span(raw: _Raw, key: str) -> Term:

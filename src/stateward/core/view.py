@@ -138,7 +138,13 @@ def note_codes(notes: object) -> str:
 def explain(machine: Machine, record: Record, around: WaitContext) -> Explanation:
     """Why the record is where it is, and what a person can do about it."""
     if is_held(record):
-        return _explain_held(machine, record)
+        stage = machine.stage_of(record.status)
+        name = "its next stage" if stage is None else f"stage {stage.name}"
+        return Explanation(
+            code="held",
+            sentence=f"it is driven externally and held in {record.status} until {name} is requested",
+            advice=f"check that its external driver runs; stateward advance {record.id} advances it by hand",
+        )
     if record.rest == ERASED_REST:
         return Explanation(
             code="erased",
@@ -176,16 +182,6 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
             return _explain_failure(machine, record, around)
         case _:
             return Explanation(code="ended", sentence=f"finished: {record.status}")
-
-
-def _explain_held(machine: Machine, record: Record) -> Explanation:
-    stage = machine.stage_of(record.status)
-    name = "its next stage" if stage is None else f"stage {stage.name}"
-    return Explanation(
-        code="held",
-        sentence=f"it is driven externally and held in {record.status} until {name} is requested",
-        advice=f"check that its external driver runs; stateward advance {record.id} advances it by hand",
-    )
 
 
 def _waiting(machine: Machine, record: Record, around: WaitContext) -> Explanation:

@@ -242,7 +242,10 @@ def to_svg(
             f"<title>{title}</title>\n",
             f"<style>{STYLE}</style>\n" if is_styled else "",
             f'<rect class="sw-page" width="{size[0]}" height="{size[1]}"/>\n',
-            *(_edge(machine, line, is_taken=_ends(line) in taken) for line in drawing.lines),
+            *(
+                _edge(machine, line, is_taken=(line.edge.source, line.edge.to) in taken)
+                for line in drawing.lines
+            ),
             _start_marker(drawing.boxes[machine.initial]),
             *(
                 _state(machine, name, box, look=looks.get(name, ""), is_present=name == present)
@@ -252,10 +255,6 @@ def to_svg(
             "</svg>\n",
         ]
     )
-
-
-def _ends(line: EdgeLine) -> tuple[str, str]:
-    return line.edge.source, line.edge.to
 
 
 def _edge(machine: Machine, line: EdgeLine, *, is_taken: bool) -> str:

@@ -51,7 +51,9 @@ def _of_installed(folder: str, group: str) -> Iterator[tuple[str, list[EntryPoin
     # No `Path` for each: an environment has hundreds of distributions, and every command looks at all of them.
     try:
         with os.scandir(folder or ".") as entries:
-            found = sorted((each.name, each.path) for each in entries if _is_distribution(each))
+            found = sorted(
+                (each.name, each.path) for each in entries if each.name.endswith(SUFFIXES)
+            )
     except OSError:  # a path that is not there is no fault: Python's own list has some
         return
     for full_name, place in found:
@@ -59,10 +61,6 @@ def _of_installed(folder: str, group: str) -> Iterator[tuple[str, list[EntryPoin
         text = _text(f"{place}/{FILE}")
         version = version.partition("-")[0]  # an .egg-info may name the Python version as well
         yield _normal(name), list(_points(text, group, f"{name} {version}".strip()))
-
-
-def _is_distribution(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(SUFFIXES)
 
 
 def _text(place: str) -> str:

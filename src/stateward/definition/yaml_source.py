@@ -191,7 +191,15 @@ class _Walk:
     def value(self, kind: kinds.Type, value: object, path: Path) -> object:
         match (_without_metadata(kind), value):
             case (kinds.UnionType() as union, _):
-                return self._union(kind, union, value, path)
+                options = [
+                    each for each in union.types if _may_match(_without_metadata(each), value)
+                ]
+                if isinstance(value, dict) and len(options) > 1:
+                    return self._tagged_union(options, value, path)
+                if options:
+                    return self.value(options[0], value, path)
+                self._mismatch(kind, value, path)
+                return None
             case (kinds.StructType() as struct, dict()):
                 return self._struct(struct, value, path)
             case (kinds.DictType() as mapping, dict()):
@@ -206,15 +214,6 @@ class _Walk:
         is_number_as_text = isinstance(value, str) and not isinstance(resolve_scalar(value), str)
         found = f"the text {quote_value(value)}" if is_number_as_text else quote_value(value)
         self.refuse(path, f"{_describe_path(path)} must be {describe_type(kind)}, not {found}")
-
-    def _union(self, kind: kinds.Type, union: kinds.UnionType, value: object, path: Path) -> object:
-        options = [each for each in union.types if _may_match(_without_metadata(each), value)]
-        if isinstance(value, dict) and len(options) > 1:
-            return self._tagged_union(options, value, path)
-        if options:
-            return self.value(options[0], value, path)
-        self._mismatch(kind, value, path)
-        return None
 
     def _tagged_union(
         self, options: list[kinds.Type], value: dict[str, object], path: Path
@@ -264,7 +263,10 @@ class _Walk:
         for key in left:
             self.refuse((*path, key), _unknown_key(key, kind.cls))
         if len(self.faults) == faults_before:
-            self._validate(kind.cls, shaped, path)
+            try:
+                msgspec.convert(shaped, kind.cls)
+            except msgspec.ValidationError as error:
+                self.refuse(*_locate(error, path))
         return shaped
 
     def _field(self, field: _Field, left: dict[str, object], path: Path) -> dict[str, object]:
@@ -291,12 +293,6 @@ class _Walk:
             for key, match in found.items()
             if match
         }
-
-    def _validate(self, cls: type, shaped: dict[str, object], path: Path) -> None:
-        try:
-            msgspec.convert(shaped, cls)
-        except msgspec.ValidationError as error:
-            self.refuse(*_locate(error, path))
 
 
 def key_form(kind: kinds.Type) -> str | None:

@@ -80,7 +80,10 @@ class _Composer(Copier):
         except TooManyFaults:
             pass
         except yaml.MarkedYAMLError as error:
-            self._add_syntax_fault(error)
+            self.line = error.problem_mark.line + 1 if error.problem_mark else self.line
+            problem = " ".join(part for part in (error.context, error.problem) if part)
+            cures = [cure for sign, cure in _HINTS.items() if sign in problem]
+            self._add_fault(": ".join(["this is not valid YAML", problem, *cures]))
         except yaml.reader.ReaderError as error:
             self.line = self._text.count("\n", 0, error.position) + 1
             self._add_fault(f"the character U+{int(error.character):04X} may not be in YAML")
@@ -109,18 +112,16 @@ class _Composer(Copier):
     def _node(self, event: _Event, path: Path) -> object:
         self.lines.setdefault(path, self.line)
         if isinstance(event, yaml.AliasEvent):
-            return self._resolve_alias(str(event.anchor), path)
+            anchor = str(event.anchor)
+            if anchor in self._anchors:
+                return self.value(self._anchors[anchor], path)
+            self.refuse(path, f"the alias *{quote_word(anchor)} is not defined before it is used")
+            return None
         value = self._compose_value(event, path)
         # An anchor is known only once its value is complete, so that no value can contain itself.
         if event.anchor is not None:
             self._anchors[event.anchor] = value
         return value
-
-    def _resolve_alias(self, anchor: str, path: Path) -> object:
-        if anchor in self._anchors:
-            return self.value(self._anchors[anchor], path)
-        self.refuse(path, f"the alias *{quote_word(anchor)} is not defined before it is used")
-        return None
 
     def _compose_value(self, event: _Event, path: Path) -> object:
         if isinstance(event, yaml.ScalarEvent):
@@ -186,12 +187,6 @@ class _Composer(Copier):
         if type(value) is not type_:
             self.refuse(path, f"{quote_value(text)} does not match its tag")
         return value
-
-    def _add_syntax_fault(self, error: yaml.MarkedYAMLError) -> None:
-        self.line = error.problem_mark.line + 1 if error.problem_mark else self.line
-        problem = " ".join(part for part in (error.context, error.problem) if part)
-        cures = [cure for sign, cure in _HINTS.items() if sign in problem]
-        self._add_fault(": ".join(["this is not valid YAML", problem, *cures]))
 
     def _add_fault(self, sentence: str) -> None:
         self.faults.append(Fault(source=self.source, line=self.line, path="", sentence=sentence))

@@ -84,7 +84,11 @@ def step_state(machine: Machine, record: Record, step: str) -> StepState:
     kind = machine.kind[record.status]
     places = list(steps_of(machine))
     if kind == "terminal":
-        return _step_state_at_end(machine, record, step)
+        # The status no longer says how far it came; outputs do. A step is done when its last stage has one.
+        if steps_of(machine)[step][-1] in record.outputs:
+            return "done"
+        is_here = step_at(machine, _reached_state(machine, record)) == step
+        return "failed" if is_here and record.error_code is not None else "over"
     here = step_at(machine, _reached_state(machine, record))
     if here is None:
         return "early"
@@ -96,14 +100,6 @@ def step_state(machine: Machine, record: Record, step: str) -> StepState:
         # Without retries left the scheduler moves it to its final state at once; a driver waits for that.
         return "under_way" if machine.is_exhausted(record) else "failed"
     return "held" if is_held(record) else "under_way"
-
-
-def _step_state_at_end(machine: Machine, record: Record, step: str) -> StepState:
-    # The status no longer says how far it came; outputs do. A step is done when its last stage has one.
-    if steps_of(machine)[step][-1] in record.outputs:
-        return "done"
-    is_here = step_at(machine, _reached_state(machine, record)) == step
-    return "failed" if is_here and record.error_code is not None else "over"
 
 
 def _reached_state(machine: Machine, record: Record) -> str:

@@ -289,15 +289,14 @@ class Indexer:
         """Empty the index and begin with the first transition again; gives how many passages went, step by step."""
         for _ in count():
             with self._index.transaction():
-                cleared = self._index.clear_some() or self._clear_ranked()
+                cleared = self._index.clear_some() or (
+                    0 if self._ranked is None else self._ranked.clear_some()
+                )
             if not cleared:
                 break
             yield cleared
         self._index.move(IndexCursor(seq=0, declared=self._searchable.digest))
         self._done = -1
-
-    def _clear_ranked(self) -> int:
-        return 0 if self._ranked is None else self._ranked.clear_some()
 
     def is_declared_alike(self) -> bool:
         """Whether the index holds what pipelines declare now; one that was never begun does."""

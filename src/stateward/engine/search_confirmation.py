@@ -91,7 +91,8 @@ class SearchConfirmation:
 
     def _event(self, record: Record, stage: str, cursor: IndexCursor) -> Event | None:
         """What is to be reported; None while it cannot be told yet."""
-        if not self._is_indexed(record, cursor):
+        last = self._store.history(record.id)[-1]
+        if cursor.record_id == record.id or cursor.seq < last.seq:  # the index is not past it yet
             return None
         probed = self.probe(record)
         key = (record.id, record.version)
@@ -101,11 +102,6 @@ class SearchConfirmation:
                 return None
         self._looks.pop(key, None)
         return _report(record, stage, probed, self._clock())
-
-    def _is_indexed(self, record: Record, cursor: IndexCursor) -> bool:
-        """Whether the index is past the transition that brought the record here."""
-        last = self._store.history(record.id)[-1]
-        return cursor.record_id != record.id and cursor.seq >= last.seq
 
 
 def _report(record: Record, stage: str, probed: Probed, now: Micros) -> Event:

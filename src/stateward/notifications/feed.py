@@ -200,17 +200,14 @@ class Feed:
                 "UPDATE followers SET seq = :seq WHERE name = :name", seq=seq, name=FOLLOWER
             )
 
-    def _ensure_cursor(self) -> None:
+    @contextmanager
+    def _only_sender(self, *, must_wait: bool = False) -> Iterator[bool]:
+        """Whether no other process sends meanwhile."""
         with self._database.transaction():
             self._database.run(
                 "INSERT INTO followers (name, seq) VALUES (:name, 0) ON CONFLICT (name) DO NOTHING",
                 name=FOLLOWER,
             )
-
-    @contextmanager
-    def _only_sender(self, *, must_wait: bool = False) -> Iterator[bool]:
-        """Whether no other process sends meanwhile."""
-        self._ensure_cursor()
         if self._lock_folder is None:
             with self._database.transaction():
                 # Waits while another process sends its batch; `status` asks without the lock, and never waits.

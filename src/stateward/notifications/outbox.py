@@ -100,7 +100,17 @@ class Outbox:
         matches = list(_matches(rows, [each for each in webhooks if each.is_enabled]))
         if not matches:
             return 0
-        reviews = self._reviews(sorted({change.record_id for change, _ in matches}))
+        # The reviews that transitions of these records opened, by record and version.
+        record_ids = sorted({change.record_id for change, _ in matches})
+        condition, params = self._database.among("record_id", record_ids)
+        found = self._database.rows(
+            f"SELECT record_id, version, payload FROM effects WHERE {condition} AND kind = 'ask'",
+            **params,
+        )
+        reviews = {
+            (str(record_id), int(version or 0)): _decode_fields(str(payload))
+            for record_id, version, payload in found
+        }
         counts = self._counts(
             {change.record_id for change, _ in matches if change.machine in self._names}
         )
@@ -111,18 +121,6 @@ class Outbox:
             for change, webhook in matches
         ]
         return sum(self._database.insert_new(DELIVERIES, [delivery_row(each) for each in made]))
-
-    def _reviews(self, record_ids: Sequence[str]) -> dict[tuple[str, int], Fields]:
-        """The reviews that transitions of these records opened, by record and version."""
-        condition, params = self._database.among("record_id", record_ids)
-        found = self._database.rows(
-            f"SELECT record_id, version, payload FROM effects WHERE {condition} AND kind = 'ask'",
-            **params,
-        )
-        return {
-            (str(record_id), int(version or 0)): _decode_fields(str(payload))
-            for record_id, version, payload in found
-        }
 
     def _counts(self, record_ids: AbstractSet[str]) -> dict[str, list[tuple[int, str, int]]]:
         """What stages of these records counted, by record: (version, event, count), oldest first."""

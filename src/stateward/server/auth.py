@@ -171,7 +171,10 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     check_address_text(connection)
     check_query(connection, handler)
     if handler.opt["right"] == ANYBODY:
-        _check_exact_path(connection.scope["raw_path"])
+        # What is for everybody has one address: the router finds `//healthz` and `/healthz/`, and a proxy may not.
+        path = connection.scope["raw_path"]
+        if b"//" in path or (path.endswith(b"/") and path != b"/"):
+            raise Refusal("not-found", "there is nothing at this address; see /openapi.json")
         return
     right: Right = handler.opt["right"]
     check_host(service, connection.headers.get("host", ""))
@@ -185,7 +188,13 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     )
     connection.scope["state"][CALLER] = caller
     try:
-        _check_rate(service, caller)
+        own_rate = None if caller.key is None else caller.key.rate_per_minute
+        if wait_s := service.rates.take(caller.id, per_minute=own_rate):
+            raise Refusal(
+                "too-many-requests",
+                f"the rate of this key is used up; come back in {wait_s:.1f} s",
+                headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
+            )
         if caller.record_id is not None:
             _check_limits(connection, handler, caller.record_id)
         elif caller.key is not None and not caller.is_assumed:
@@ -196,22 +205,6 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
         raise
     if caller.record_id is None and connection.path_params:
         await complete_ids(service, connection, connection.app.state.short_ids, caller)
-
-
-def _check_exact_path(path: bytes) -> None:
-    """What is for everybody has one address: the router finds `//healthz` and `/healthz/` too, and a proxy may not."""
-    if b"//" in path or (path.endswith(b"/") and path != b"/"):
-        raise Refusal("not-found", "there is nothing at this address; see /openapi.json")
-
-
-def _check_rate(service: Service, caller: Caller) -> None:
-    own_rate = None if caller.key is None else caller.key.rate_per_minute
-    if wait_s := service.rates.take(caller.id, per_minute=own_rate):
-        raise Refusal(
-            "too-many-requests",
-            f"the rate of this key is used up; come back in {wait_s:.1f} s",
-            headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
-        )
 
 
 def _check_right(caller: Caller, right: Right) -> None:

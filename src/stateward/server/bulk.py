@@ -269,13 +269,9 @@ def _next(app: App, batch: Batch) -> tuple[list[Record], str]:
         return [found[each] for each in named if each in found], str(
             start + len(named)
         ) if named else ""
-    query = within(app.records.query(batch.query, now=_moment(batch)), batch.pipelines)
+    query = within(app.records.query(batch.query, now=batch.query_at), batch.pipelines)
     records = app.records.find(query, after=batch.after, limit=STEP_RECORDS)
     return records, records[-1].id if records else ""
-
-
-def _moment(batch: Batch) -> Micros:
-    return batch.query_at
 
 
 def _count_batch(

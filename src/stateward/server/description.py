@@ -218,7 +218,12 @@ def describe(
     )
     app = Litestar(route_handlers=handlers, openapi_config=config, logging_config=None)
     document: Document = msgspec.json.decode(msgspec.json.encode(app.openapi_schema.to_schema()))
-    opts = _opts(app)
+    opts = {
+        str(handler.operation_id): handler.opt
+        for route in app.routes
+        for handler in getattr(route, "route_handlers", ())
+        if "right" in handler.opt
+    }
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = _problem_schema(schemas)
     _settle_schemas(schemas)
@@ -236,15 +241,6 @@ def describe(
         for operation in methods.values():
             _complete(operation, opts.get(operation["operationId"], {}))
     return document
-
-
-def _opts(app: Litestar) -> dict[str, Mapping[str, Any]]:
-    return {
-        str(handler.operation_id): handler.opt
-        for route in app.routes
-        for handler in getattr(route, "route_handlers", ())
-        if "right" in handler.opt
-    }
 
 
 def _problem_schema(schemas: Mapping[str, Any]) -> Document:
@@ -317,14 +313,20 @@ def _complete(operation: Document, opt: Mapping[str, Any]) -> None:
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _without_null(parameter["schema"])
     if "requestBody" in operation:
-        _settle_body(operation["requestBody"])
+        # A document that may be null may be absent.
+        body = operation["requestBody"]
+        for each in body["content"].values():
+            options = each["schema"].get("oneOf", ())
+            body["required"] = not any(option.get("type") == "null" for option in options)
     if "body" in opt:
         operation["requestBody"] = opt["body"]
     own = (
         *opt.get("problems", PROBLEMS.get(name, ())),
         *(("link-over",) if opt.get("by_link") else ()),
     )
-    _add_problems(responses, _slugs(own, right))
+    _add_problems(
+        responses, ("internal",) if right == "anybody" else (*EVERYWHERE, *WITH_KEY, *own)
+    )
 
 
 def _without_null(schema: Document) -> Document:
@@ -336,17 +338,6 @@ def _without_null(schema: Document) -> Document:
         return schema
     kept: Document = {key: value for key, value in schema.items() if key != "oneOf"}
     return {**kept, **left[0]}
-
-
-def _settle_body(body: Document) -> None:
-    """A document that may be null may be absent."""
-    for each in body["content"].values():
-        options = each["schema"].get("oneOf", ())
-        body["required"] = not any(option.get("type") == "null" for option in options)
-
-
-def _slugs(own: Sequence[str], right: str) -> tuple[str, ...]:
-    return ("internal",) if right == "anybody" else (*EVERYWHERE, *WITH_KEY, *own)
 
 
 def _add_problems(responses: Document, slugs: Sequence[str]) -> None:

@@ -365,12 +365,10 @@ def _results(app: App, intents: "Sequence[Open | Ask | Call]") -> list[object]:
 
 def _answer(app: App, write: Write, result: object) -> Any:  # noqa: ANN401 - what the write answers with
     if isinstance(result, ConcurrentModification):
-        return _stale(app, result)
+        record = app.store.get(result.record_id)
+        return (
+            refusal_of(result).answer() if record is None else stale_answer(result, record.version)
+        )
     if isinstance(result, StatewardError):
         return refusal_of(result).answer()
     return write.answer(app, result)
-
-
-def _stale(app: App, error: ConcurrentModification) -> Answer:
-    record = app.store.get(error.record_id)
-    return refusal_of(error).answer() if record is None else stale_answer(error, record.version)

@@ -67,14 +67,10 @@ class Beside:
         if self._extra.covers(scope["path"]):
             # Shielded: a client that goes away does not end what others wait for.
             app = await asyncio.shield(self.load())
-        elif _is_for_browser(scope):
+        elif any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
             # An address that leads nowhere is answered with a page of theirs; without them the API answers alone.
             await asyncio.wait([self.load()])
         await app(scope, receive, send)
-
-
-def _is_for_browser(scope: "Scope") -> bool:
-    return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
 
 
 def _log_failure(loading: "asyncio.Future[ASGIApp]") -> None:

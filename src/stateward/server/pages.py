@@ -119,7 +119,7 @@ def _section(path: str, method: str, operation: Document) -> str:
         _table(
             ("answer", "headers", "meaning"),
             [
-                (status, _page_name(each.get("headers", {})), _meaning(each))
+                (status, ", ".join(f"`{name}`" for name in each.get("headers", {})), _meaning(each))
                 for status, each in sorted(operation["responses"].items())
             ],
         ),
@@ -178,10 +178,6 @@ def _type(schema: Document) -> str:
     kind = schema.get("type", "object")
     kinds = kind if isinstance(kind, list) else [kind]
     return " or ".join(each for each in kinds if each != "null")
-
-
-def _page_name(headers: Document) -> str:
-    return ", ".join(f"`{name}`" for name in headers)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -85,9 +85,16 @@ class Erasures:
         lock_seals(self._database)
         sealed = digests_of(self._database, record_ids)
         if ITEMS in kinds or CONTENTS in kinds:
-            self._forget_search(record_ids)
+            # Words and vectors that can be found: an entry of an index is text of a document as well.
+            RankedIndex(self._database).forget(record_ids)
+            self._run("UPDATE search_vectors SET record_id = '', vector = '' WHERE", record_ids)
         if CONTENTS in kinds:
-            self._delete_attempts_of_deliveries(record_ids)
+            condition, params = self._database.among("record_id", list(record_ids))
+            self._database.run(
+                "DELETE FROM delivery_attempts WHERE (webhook_id, message_id) IN"
+                f" (SELECT webhook_id, message_id FROM deliveries WHERE {condition})",
+                **params,
+            )
         for table in dict.fromkeys(name for kind in kinds for name in _ROWS.get(kind, ())):
             self._run(f"DELETE FROM {table} WHERE", record_ids)
         if CONTENTS in kinds:
@@ -109,19 +116,6 @@ class Erasures:
     def _run(self, begin: str, record_ids: Sequence[str], column: str = "record_id") -> None:
         condition, params = self._database.among(column, list(record_ids))
         self._database.run(f"{begin} {condition}", **params)
-
-    def _forget_search(self, record_ids: Sequence[str]) -> None:
-        """Words and vectors that can be found: an entry of an index is text of a document as well."""
-        RankedIndex(self._database).forget(record_ids)
-        self._run("UPDATE search_vectors SET record_id = '', vector = '' WHERE", record_ids)
-
-    def _delete_attempts_of_deliveries(self, record_ids: Sequence[str]) -> None:
-        condition, params = self._database.among("record_id", list(record_ids))
-        self._database.run(
-            "DELETE FROM delivery_attempts WHERE (webhook_id, message_id) IN"
-            f" (SELECT webhook_id, message_id FROM deliveries WHERE {condition})",
-            **params,
-        )
 
     def _delete_mentions(self, record_ids: Sequence[str]) -> None:
         """Answers to requests and dead letters that name a record."""

@@ -31,7 +31,10 @@ class ItemKeys:
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
             return ""
         text = "\x00".join((machine, field, str(value).strip()))
-        return hmac.new(self._own_salt(), text.encode(), hashlib.sha256).hexdigest()[:DIGEST_CHARS]
+        if not self._salt:
+            ((salt,),) = self._database.rows("SELECT salt FROM item_key_salt")
+            self._salt = str(salt).encode()
+        return hmac.new(self._salt, text.encode(), hashlib.sha256).hexdigest()[:DIGEST_CHARS]
 
     def add(self, record_id: str, version: int, keys: Iterable[str], *, at: Micros) -> None:
         """Index an attempt under these keys."""
@@ -61,9 +64,3 @@ class ItemKeys:
             **params,
         )
         return [str(record_id) for (record_id,) in found]
-
-    def _own_salt(self) -> bytes:
-        if not self._salt:
-            ((salt,),) = self._database.rows("SELECT salt FROM item_key_salt")
-            self._salt = str(salt).encode()
-        return self._salt

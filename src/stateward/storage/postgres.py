@@ -256,20 +256,17 @@ class PostgresDatabase:
             elif is_failed:
                 self._undo()
             else:
-                self._commit_or_undo()
+                try:
+                    self._commit()
+                except BaseException:
+                    self._undo()
+                    raise
         finally:
             self._depth -= 1
             if not self._depth:
                 self._notified.clear()
                 self._appended.clear()
             self._lock.release()
-
-    def _commit_or_undo(self) -> None:
-        try:
-            self._commit()
-        except BaseException:
-            self._undo()
-            raise
 
     @contextmanager
     def as_worker(self) -> Iterator[None]:

@@ -96,7 +96,10 @@ class RankedIndex:
         documents = list(newest.values())
         for record_id, stage in newest:
             self.remove(record_id, stage)
-        first = self._next_number(machine)
+        ((last,),) = self._database.rows(
+            "SELECT max(last) FROM search_segments WHERE machine = :machine", machine=machine
+        )
+        first = 0 if last is None else int(last) + 1
         self._database.insert(
             DOCUMENTS,
             [
@@ -109,12 +112,6 @@ class RankedIndex:
         made = segment((each.texts for each in documents), ranking, first=first)
         self._write(machine, made)
         self._join(machine)
-
-    def _next_number(self, machine: str) -> int:
-        ((last,),) = self._database.rows(
-            "SELECT max(last) FROM search_segments WHERE machine = :machine", machine=machine
-        )
-        return 0 if last is None else int(last) + 1
 
     def _write(self, machine: str, made: Segment) -> None:
         own = made.lengths

@@ -233,7 +233,14 @@ def seal_former(database: Database, *, at: Micros, new_salt: Callable[[], str]) 
             lock_seals(database)
             if kinds := _unsealed_kinds(database):
                 for kind in kinds & _VALUES.keys():
-                    _add_salts(database, kind, new_salt)
+                    # Give each row that a former version wrote a salt, before its digest is made:
+                    # it can be erased later.
+                    while found := database.rows(
+                        f"SELECT id FROM {kind} WHERE salt IS NULL LIMIT {_CHUNK}"
+                    ):
+                        for (number,) in found:
+                            sql = f"UPDATE {kind} SET salt = :salt WHERE id = :id"
+                            database.run(sql, salt=new_salt(), id=number)
                 digests: dict[str, list[str]] = {}
                 for kind, _, digest in stored_digests(database):
                     if kind in kinds:
@@ -244,14 +251,6 @@ def seal_former(database: Database, *, at: Micros, new_salt: Callable[[], str]) 
                 entry = AuditEntry(at=at, actor=COORDINATOR, verb=SEALING_BEGAN, detail=detail)
                 AuditLog(database).add([entry])
                 add_seals(database, digests, at=at)
-
-
-def _add_salts(database: Database, kind: str, new_salt: Callable[[], str]) -> None:
-    """Give each row that a former version wrote a salt, before its digest is made: it can be erased later."""
-    while found := database.rows(f"SELECT id FROM {kind} WHERE salt IS NULL LIMIT {_CHUNK}"):
-        for (number,) in found:
-            sql = f"UPDATE {kind} SET salt = :salt WHERE id = :id"
-            database.run(sql, salt=new_salt(), id=number)
 
 
 def mark_of_log(database: Database) -> Fields:

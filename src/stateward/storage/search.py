@@ -352,7 +352,7 @@ def _any(conditions: Iterable[str]) -> str:
 
 def _part(text: str) -> str:
     """What holds a text; with a star, what is wholly like it."""
-    return _glob(text) if "*" in text else _containing(text)
+    return _glob(text) if "*" in text else "%" + _LIKE_SIGNS.sub(r"!\1", text) + "%"
 
 
 def _glob(text: str) -> str:
@@ -362,10 +362,6 @@ def _glob(text: str) -> str:
 def _quote_code(text: str) -> str:
     """A code within a list of codes, whole or with a star for any end."""
     return f'%"{_glob(text)}"%'
-
-
-def _containing(text: str) -> str:
-    return "%" + _LIKE_SIGNS.sub(r"!\1", text) + "%"
 
 
 def _next_text(prefix: str) -> str:

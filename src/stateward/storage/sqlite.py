@@ -186,24 +186,23 @@ class SqliteDatabase:
             if is_failed:
                 self._undo()
             else:
-                self._commit()
+                try:
+                    if self._is_doomed:
+                        raise StoreError(
+                            "a part of this transaction failed, so none of it is written"
+                        )
+                    point(Point.COMMIT_BEFORE)
+                    self._try("COMMIT")
+                    point(Point.COMMIT_AFTER)
+                except BaseException:
+                    self._undo()
+                    raise
         finally:
             self._depth = 0
             # Only after the commit: a process that is woken earlier would not see what it was woken for.
             if self._notified:
                 self._notify_now()
             self._lock.release()
-
-    def _commit(self) -> None:
-        try:
-            if self._is_doomed:
-                raise StoreError("a part of this transaction failed, so none of it is written")
-            point(Point.COMMIT_BEFORE)
-            self._try("COMMIT")
-            point(Point.COMMIT_AFTER)
-        except BaseException:
-            self._undo()
-            raise
 
     def _undo(self) -> None:
         self._notified.clear()

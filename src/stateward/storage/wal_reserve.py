@@ -45,13 +45,10 @@ class WalReserve:
                 self._fd = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
             size = os.fstat(self._fd).st_size
             if size % FRAME_BYTES == HEADER_BYTES:
-                self._extend(size)
-
-    def _extend(self, size: int) -> None:
-        """Write zeros behind the end; none of these lengths is one of whole frames."""
-        more = min(max(size, FIRST_BYTES), STEP_BYTES, self._bytes_max - size)
-        if more > 0:
-            os.pwrite(self._fd, ZEROS[:more], size)
+                # Write zeros behind the end; none of these lengths is one of whole frames.
+                more = min(max(size, FIRST_BYTES), STEP_BYTES, self._bytes_max - size)
+                if more > 0:
+                    os.pwrite(self._fd, ZEROS[:more], size)
 
     def close(self) -> None:
         """Close the file."""

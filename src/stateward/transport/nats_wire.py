@@ -317,22 +317,19 @@ class NatsWire:
                     yield message
                 else:
                     at = end + 2
-                    self._heed(line)
+                    if line == b"PING":
+                        self._send(b"PONG\r\n")
+                    elif line == b"PONG":
+                        self._pongs += 1
+                    elif line.startswith(b"INFO "):
+                        self.info = msgspec.json.decode(line[5:], type=ServerInfo)
+                    elif line.startswith(b"-ERR") and NO_SUBSCRIPTION not in line:
+                        raise NatsWireError(line[4:].strip(b" '").decode(errors="replace"))
             if len(buffer) - at > LINE_BYTES_MAX:
                 raise NatsWireError("the server sends what is no line of its protocol")
         finally:
             if at:
                 del buffer[:at]
-
-    def _heed(self, line: bytes) -> None:
-        if line == b"PING":
-            self._send(b"PONG\r\n")
-        elif line == b"PONG":
-            self._pongs += 1
-        elif line.startswith(b"INFO "):
-            self.info = msgspec.json.decode(line[5:], type=ServerInfo)
-        elif line.startswith(b"-ERR") and NO_SUBSCRIPTION not in line:
-            raise NatsWireError(line[4:].strip(b" '").decode(errors="replace"))
 
 
 class _ClosedByErrors:

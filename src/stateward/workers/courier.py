@@ -152,7 +152,10 @@ class Courier:
         """Publish the results that the worker has written, and the heartbeat when it is due."""
         if time.monotonic() >= self._try_at:
             self._tell()
-        self._ask()
+        # Have the inbox wait for more, now that this turn has sent what it had: it is not in the way of that.
+        info = self._worker.info
+        free = 0 if info.is_draining else info.slots - len(self._held)
+        self._inbox.want(max(0, free))
 
     def _tell(self) -> None:
         try:
@@ -206,12 +209,6 @@ class Courier:
 
     # Work in
 
-    def _ask(self) -> None:
-        """Have the inbox wait for more, now that this turn has sent what it had: it is not in the way of that."""
-        info = self._worker.info
-        free = 0 if info.is_draining else info.slots - len(self._held)
-        self._inbox.want(max(0, free))
-
     def _accept(self, received: Sequence[Received]) -> None:
         """Take what came, in one transaction; what cannot be worked on is settled with the next `flush`."""
         coming = Coming()
@@ -239,7 +236,12 @@ class Courier:
         attempt = (work.record_id, work.version)
         before = self._held.get(attempt)
         if self._channel.is_poison(received):
-            self._poison.append(self._given_up(received, work))
+            # Work that was delivered too often is reported as failed.
+            count = received.delivery.count
+            reason = f"delivered {count} times without an answer"
+            self._poison.append(
+                Poison(received, reason, self._messages.given_up(work, times=count - 1))
+            )
             return
         is_repeated = before is not None and before.work.delivery >= work.delivery
         if is_repeated or self._is_overtaken(work, coming):
@@ -302,12 +304,6 @@ class Courier:
         coming.work.pop(key, None)
         self._done.append(self._outputs.drop(key).received)
         return False
-
-    def _given_up(self, received: Received, work: Work) -> Poison:
-        """Work that was delivered too often is reported as failed."""
-        count = received.delivery.count
-        reason = f"delivered {count} times without an answer"
-        return Poison(received, reason, self._messages.given_up(work, times=count - 1))
 
     def _bury(self) -> None:
         """Move what cannot be worked on to the dead letters, each once it is reported."""

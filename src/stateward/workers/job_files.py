@@ -124,7 +124,13 @@ def empty_folder(folder: Path, *, spared: str = "") -> None:
             for inner in list(path.iterdir()):
                 if _is_folder(inner):
                     moves += 1
-                    _lift(inner, folder / f".removed-{moves}")
+                    target = folder / f".removed-{moves}"
+                    inner.chmod(0o700)
+                    try:
+                        inner.rename(target)
+                    except OSError:
+                        # The name is taken, or Landlock before ABI 2 forbids every move between folders.
+                        shutil.rmtree(inner)
                 else:
                     inner.unlink(missing_ok=True)
             path.rmdir()
@@ -132,12 +138,3 @@ def empty_folder(folder: Path, *, spared: str = "") -> None:
 
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
-
-
-def _lift(folder: Path, target: Path) -> None:
-    folder.chmod(0o700)
-    try:
-        folder.rename(target)
-    except OSError:
-        # The name is taken, or Landlock before ABI 2 forbids every move between folders.
-        shutil.rmtree(folder)

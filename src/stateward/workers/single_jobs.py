@@ -60,7 +60,16 @@ class SingleJobs:
         files: AttemptFiles | None = None,
     ) -> Result:
         """Run one job to its end, within its time; `owner` is who submitted its document."""
-        child = self._fit_child(owner, self._grants(order, programs, network=network))
+        config = self._config
+        child = self._fit_child(
+            owner,
+            Grants(
+                may_connect=network and order.runner not in config.offline,
+                programs=programs,
+                readable=(*config.readable, *paths_in(order.options)),
+                hidden=config.hidden,
+            ),
+        )
         child.start(child.staged(order), saved_values=saved_values, files=files)
         return _wait(child)
 
@@ -88,15 +97,6 @@ class SingleJobs:
         if self._child is not None:
             self._child.close(wait_s=CLOSE_S_MAX)
             self._child = None
-
-    def _grants(self, order: JobOrder, programs: tuple[str, ...], *, network: bool) -> Grants:
-        config = self._config
-        return Grants(
-            may_connect=network and order.runner not in config.offline,
-            programs=programs,
-            readable=(*config.readable, *paths_in(order.options)),
-            hidden=config.hidden,
-        )
 
     def _fit_child(self, owner: str, grants: Grants) -> Child:
         """The child there is, if it may run a job of this owner with these grants; else another."""
