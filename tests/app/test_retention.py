@@ -161,10 +161,10 @@ def test_the_service_applies_them_when_it_is_time(tmp_path: Path) -> None:
 
     long_ago = ClockAnchor(wall=steady_clock() - 400 * DAY)
     (settings.data_path / ANCHOR).write_bytes(msgspec.json.encode(long_ago))
-    assert apply_when_due(settings) == DOUBTED_AGAIN_S, "it deletes by a clock that is not believed"
+    assert apply_when_due(settings) == DOUBTED_AGAIN_S, "it deletes by a clock that is not trusted"
     with App(settings) as app:  # nor by hand
         assert app.retention.run(is_dry_run=True)
-        with pytest.raises(ClockDoubted, match="nothing is deleted until it is believed"):
+        with pytest.raises(ClockDoubted, match="nothing is deleted until it is trusted"):
             app.retention.run()
     (settings.data_path / ANCHOR).unlink()
     assert apply_when_due(settings) == 86_400

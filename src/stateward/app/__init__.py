@@ -582,7 +582,7 @@ class App:
 
     @cached_property
     def clock_guard(self) -> ClockGuard:
-        """Holds deadlines back while the clock of this machine is not believed."""
+        """Holds deadlines back while the clock of this machine is not trusted."""
         from stateward.app.runtime import build_clock_guard
 
         return build_clock_guard(self.settings, self.database, self.store, self.clock)

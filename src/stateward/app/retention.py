@@ -26,7 +26,7 @@ EVERY = "*"
 
 
 class ClockDoubted(InvalidRequest):
-    """Nothing is deleted by age while the clock is not believed."""
+    """Nothing is deleted by age while the clock is not trusted."""
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,11 +77,11 @@ class Retention:
     ) -> list[Applied]:
         """Apply every rule once. All are checked before the first one deletes anything.
 
-        Refused while the clock is not believed: one that is years ahead makes everything old, and what is deleted does
+        Refused while the clock is not trusted: one that is years ahead makes everything old, and what is deleted does
         not come back.
         """
         if not is_dry_run and (fault := self._clock_fault()) is not None:
-            raise ClockDoubted(f"{fault}; nothing is deleted until it is believed: {ADVICE}")
+            raise ClockDoubted(f"{fault}; nothing is deleted until it is trusted: {ADVICE}")
         statuses = [self._statuses(rule) for rule in self._rules]
         done = [
             self._apply(rule, own, actor, is_dry_run=is_dry_run, progress=progress)

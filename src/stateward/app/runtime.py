@@ -138,7 +138,7 @@ def hidden_paths(settings: Settings) -> tuple[str, ...]:
 def build_clock_guard(
     settings: Settings, database: Database, store: Store, clock: Callable[[], Micros]
 ) -> ClockGuard:
-    """What judges the clock of this machine. A clock that is not the machine's own, as tests have it, is believed."""
+    """What judges the clock of this machine. A clock that is not the machine's own, as tests have it, is trusted."""
     is_own = isinstance(clock, SteadyClock)
 
     def server_ahead_s() -> float | None:

@@ -104,7 +104,10 @@ COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Check everything there is to check: a store, or a ledger.",
             ),
             "export": ("verify:export", "Write items or the history as plain files."),
-            "doctor": ("verify:doctor", "Look for what is wrong with this installation."),
+            "doctor": (
+                "verify:doctor",
+                "Check this installation, and say how to fix what is wrong.",
+            ),
             "dead-letters": (
                 "dead_letters:dead_letters",
                 "List events and messages that could not be read.",

@@ -1,4 +1,4 @@
-"""`stateward clock`: whether the clock of this machine is believed, and a person's word that it is right."""
+"""`stateward clock`: whether the clock of this machine is trusted, and its confirmation by a person."""
 
 import click
 
@@ -14,7 +14,7 @@ from stateward.cli.exit_codes import Exit
 def clock() -> None:
     """Look at and confirm the clock of this machine.
 
-    A clock that is far ahead at the start would end every review that waits. While it is not believed, no deadline
+    A clock that is far ahead at the start would end every review that waits. While it is not trusted, no deadline
     fires.
     """
 
@@ -22,14 +22,14 @@ def clock() -> None:
 @clock.command("show", is_reading=True, examples=["stateward clock show"])
 @pass_context
 def show(context: CliContext) -> Exit:
-    """Say whether the clock is believed; ends with 1 if not."""
+    """Say whether the clock is trusted; ends with 1 if not."""
     from stateward.core.model import to_iso
 
     with context.local_app() as app:
         now, fault = to_iso(app.clock()), app.clock_guard.fault()
     context.show(
         {"now": now, "is_believed": fault is None, "fault": fault},
-        said=f"{now}: {fault or 'the clock is believed'}",
+        said=f"{now}: {fault or 'the clock is trusted'}",
     )
     return Exit.OK if fault is None else Exit.FOUND_PROBLEMS
 
@@ -44,4 +44,4 @@ def confirm(context: CliContext, *, reason: str) -> None:
     """
     with context.local_app() as app:
         fault = app.admin.confirm_clock(app.clock_guard, reason=reason)
-    context.show({"fault": fault}, said=f"confirmed; before: {fault or 'nothing spoke against it'}")
+    context.show({"fault": fault}, said=f"confirmed; before: {fault or 'no fault was found'}")

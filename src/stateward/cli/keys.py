@@ -294,7 +294,9 @@ def list_workers(context: CliContext) -> None:
         context.emit_rows(_worker_row(each) for each in found)
         return
     if not found:
-        context.say("there is no credential; all workers that reach the broker are believed")
+        context.say(
+            "there is no credential; results of any worker that reaches the broker are accepted"
+        )
         return
     write_table(
         ("id", "name", "stages", "state", "created"),

@@ -122,8 +122,8 @@ def submit(
     document. The same bytes again give the record that is there. Says of each file
     whether it is new, a duplicate or refused; a refused file does not stop the others, but the exit code tells of it.
 
-    With --wait the work is watched until it is done, and told in a table. Where no worker runs (stateward up), this
-    command does the work itself.
+    With --wait, waits until the work is done and prints a table of the results. Where no worker runs (stateward up),
+    this command does the work itself.
     """
     if name is not None and len(files) > 1:
         raise click.UsageError("--name names one document; submit the files one by one")

@@ -1,4 +1,4 @@
-"""`stateward webhook`: who is told, what was delivered, what was not, and a receiver to try it with.
+"""`stateward webhook`: endpoints, their deliveries and dead letters, and a receiver to test with.
 
 A secret is shown by `add`, `show` and `rotate` and nowhere else.
 """
@@ -115,7 +115,8 @@ def show(context: CliContext, *, webhook_id: str) -> None:
 def rotate(context: CliContext, *, webhook_id: str) -> None:
     """Make a new secret for an endpoint.
 
-    For a day (notifications.rotation_seconds) messages are signed with both, so that the receiver can change in peace.
+    For a day (notifications.rotation_seconds) messages are signed with both secrets, so that the receiver has time to
+    change.
     """
     with context.app() as app:
         _show(context, app.rotate_webhook(app.whole_webhook(webhook_id)))
@@ -131,7 +132,8 @@ def enable(context: CliContext, *, webhook_id: str) -> None:
 
 
 @webhook.command(
-    "disable", examples=["stateward webhook disable WH_01h2k3 --reason 'moving house'"]
+    "disable",
+    examples=["stateward webhook disable WH_01h2k3 --reason 'the receiver is being moved'"],
 )
 @click.argument("webhook_id", metavar="ID")
 @click.option("--reason", metavar="TEXT", default="", help="Why; shown with the endpoint.")
@@ -139,7 +141,7 @@ def enable(context: CliContext, *, webhook_id: str) -> None:
 def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
     """Deliver nothing to an endpoint for now.
 
-    What waits for it goes to the dead; enable it and replay them to deliver them after all.
+    Messages that wait for it become dead letters; enable it and replay them to deliver them after all.
     """
     with context.app() as app:
         _show(context, app.disable_webhook(app.whole_webhook(webhook_id), reason=reason or None))

@@ -34,7 +34,7 @@ def clock_fault(
     *,
     server_ahead_s: float | None = None,
 ) -> str | None:
-    """Why this clock is not believed; None if it is.
+    """Why this clock is not trusted; None if it is.
 
     `server_ahead_s` is how far it is ahead of the clock of a database server on another machine. One that agrees
     settles it: two machines are not wrong by the same amount.

@@ -1,7 +1,7 @@
-"""Holds deadlines back while the clock of this machine is not believed; a person can confirm it.
+"""Holds deadlines back while the clock of this machine is not trusted; a person can confirm it.
 
 The clock is judged once, when a coordinator starts: from then on `SteadyClock` cannot be set. What it is judged by is
-a small file in the data folder, which is written anew while the clock is believed and left alone while it is not; so
+a small file in the data folder, which is written anew while the clock is trusted and left alone while it is not; so
 a second process, or a second start, judges by the same.
 """
 
@@ -26,7 +26,7 @@ ADVICE = "set the clock right and start again, or confirm it: stateward clock co
 
 
 class ClockGuard:
-    """Whether the clock is believed. `newest` is when the last transition was made, for a folder without an anchor."""
+    """Whether the clock is trusted. `newest` is when the last transition was made, for a folder without an anchor."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class ClockGuard:
         return self._fault is not None
 
     def fault(self) -> str | None:
-        """Why the clock is not believed, judged now; None if it is. Changes nothing."""
+        """Why the clock is not trusted, judged now; None if it is. Changes nothing."""
         return clock_fault(
             self._anchor(), self._present(), self._limits, server_ahead_s=self._server_ahead_s()
         )
@@ -87,9 +87,9 @@ class ClockGuard:
         if self._log is None:
             return
         if self._fault is not None and is_first:
-            self._log.warning(f"{self._fault}; no deadline fires until it is believed: {ADVICE}")
+            self._log.warning(f"{self._fault}; no deadline fires until it is trusted: {ADVICE}")
         elif self._fault is None and before is not None:
-            self._log.warning("the clock is believed again: deadlines fire")
+            self._log.warning("the clock is trusted again: deadlines fire")
 
     def _anchor(self) -> ClockAnchor | None:
         try:

@@ -57,7 +57,7 @@ class Scheduler:
         """Report what is due now; how many events that made.
 
         Records are read without a lock. One that moves meanwhile has another version, and its event is ignored as
-        stale. While the clock of this machine is not believed, nothing is due.
+        stale. While the clock of this machine is not trusted, nothing is due.
         """
         if self._is_clock_doubted():
             return 0

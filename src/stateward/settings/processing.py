@@ -167,7 +167,7 @@ class CoordinatorSettings(Section, frozen=True, kw_only=True):
 
     @property
     def clock_limits(self) -> ClockLimits:
-        """When the clock of this machine is not believed."""
+        """When the clock of this machine is not trusted."""
         return ClockLimits(ahead_s=self.clock_ahead_seconds_max, gap_s=self.clock_gap_seconds_max)
 
 
