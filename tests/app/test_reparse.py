@@ -8,8 +8,8 @@ import pytest
 
 from lab.documents.contracts.blocks import Lines, Table, pdf
 from stateward.app import App
-from stateward.app.rereading import Reread
 from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.schemas import RereadAnswer, RereadRequest
 from tests.cli.shell import Shell
 
 AMBIGUOUS = b"Date,Description,Amount\n01/02/2026,Shop purchase,-1.00\n03/04/2026,Salary,2.00\n"
@@ -26,14 +26,10 @@ def flagged(tmp_path: Path) -> tuple[Path, str]:
 def test_hints_make_a_new_edition_and_the_old_one_stays(flagged: tuple[Path, str]) -> None:
     folder, record_id = flagged
     with App.embedded(folder) as app:
-        seen = app.editions.reread(
-            record_id, hints={"date_order": "dmy"}, secrets={}, actor="person:anna", is_preview=True
-        )
+        seen = reread(app, record_id, hints={"date_order": "dmy"}, is_preview=True)
         before = [row["date"] for row in app.records.items(record_id)]
 
-        found = app.editions.reread(
-            record_id, hints={"date_order": "dmy"}, secrets={}, actor="person:anna"
-        )
+        found = reread(app, record_id, hints={"date_order": "dmy"})
 
         assert (seen.is_stored, seen.is_changed, before) == (False, True, [None, None])
         assert found.is_stored
@@ -44,9 +40,7 @@ def test_hints_make_a_new_edition_and_the_old_one_stays(flagged: tuple[Path, str
         assert app.flags.decisions([app.record(record_id)])[record_id].action == "correct"
         stored = app.records.attempts(record_id)[-1].facts
         assert stored["hints"] == {"date_order": "dmy"}
-        again = app.editions.reread(
-            record_id, hints={"date_order": "dmy"}, secrets={}, actor="person:anna"
-        )
+        again = reread(app, record_id, hints={"date_order": "dmy"})
         assert not again.is_changed
 
 
@@ -60,11 +54,9 @@ def test_what_cannot_be_read_so_is_refused_and_changes_nothing(flagged: tuple[Pa
             {"currency": "Euro Cent"},
         ):
             with pytest.raises(InvalidRequest, match="BAD_HINT"):
-                app.editions.reread(record_id, hints=dict(hints), secrets={}, actor="person:anna")
+                reread(app, record_id, hints=hints)
         with pytest.raises(UnknownName, match="nonsense"):
-            app.editions.reread(
-                record_id, hints={"source_type": "nonsense"}, secrets={}, actor="person:anna"
-            )
+            reread(app, record_id, hints={"source_type": "nonsense"})
 
         assert [row["date"] for row in app.records.items(record_id)] == [None, None]
 
@@ -77,7 +69,7 @@ def test_columns_and_signs_can_be_said(tmp_path: Path) -> None:
         app.run_until_idle()
 
         hints = {"map": "date=1,amount=4,description=3", "sign": "flipped"}
-        app.editions.reread(record_id, hints=dict(hints), secrets={}, actor="person:anna")
+        reread(app, record_id, hints=hints)
 
         rows = list(app.records.items(record_id))
         assert [row["amount"] for row in rows] == ["-1.00", "-2.00"]
@@ -119,8 +111,8 @@ def test_what_an_older_reader_read_is_outdated(
         assert app.editions.is_outdated(app.record(record_id))
 
 
-def reread(app: App, record_id: str, **how: Any) -> Reread:  # noqa: ANN401 - the words of `reread`
-    return app.editions.reread(record_id, **{"hints": {}, "secrets": {}, "actor": "p:a", **how})
+def reread(app: App, record_id: str, **asked: Any) -> RereadAnswer:  # noqa: ANN401 - its fields
+    return app.editions.reread(record_id, RereadRequest(**asked), actor="person:anna")
 
 
 @pytest.mark.long
@@ -128,7 +120,7 @@ def test_a_later_correction_keeps_what_an_earlier_one_said(flagged: tuple[Path, 
     folder, record_id = flagged
     with App.embedded(folder) as app:
         reread(app, record_id, hints={"date_order": "dmy"})
-        reread(app, record_id, hints={"sign": "flipped"}, is_accepted=True)
+        reread(app, record_id, hints={"sign": "flipped"}, accept_flags=True)
 
         rows = list(app.records.items(record_id))
         assert [row["date"] for row in rows] == ["2026-02-01", "2026-04-03"]
@@ -153,7 +145,7 @@ def test_a_flagged_result_never_replaces_one_that_is_not_by_itself(tmp_path: Pat
             reread(app, record_id, hints={"sign": "flipped"})
 
         assert [row["amount"] for row in app.records.items(record_id)] == ["-1.50", "2.00"]
-        assert reread(app, record_id, hints={"sign": "flipped"}, is_accepted=True).is_stored
+        assert reread(app, record_id, hints={"sign": "flipped"}, accept_flags=True).is_stored
 
 
 def test_hints_that_no_pipeline_of_the_machine_knows_are_refused(flagged: tuple[Path, str]) -> None:

@@ -22,7 +22,6 @@ from stateward.app.records import Records, edition_version
 from stateward.app.rereading import (
     OtherHints,
     Reading,
-    Reread,
     changed_options,
     compare_items,
     describe_changes,
@@ -51,6 +50,7 @@ from stateward.engine.earlier_items import EARLIER, EarlierIndex
 from stateward.engine.external_driver import ExternalDriver
 from stateward.engine.flags import Flags
 from stateward.engine.registry import MachineRegistry
+from stateward.schemas import RereadAnswer, RereadRequest
 from stateward.storage.audit import REREAD, AuditEntry, AuditLog
 from stateward.storage.full_text import IndexedTransition
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
@@ -146,60 +146,31 @@ class Editions:
     def reread(
         self,
         record_id: str,
+        asked: RereadRequest,
         *,
-        hints: Fields,
-        secrets: Fields,
         actor: str,
-        is_preview: bool = False,
-        is_reset: bool = False,
-        is_accepted: bool = False,
-        is_remembered: bool = False,
-        only_outdated: bool = False,
-        reason: str | None = None,
-        reason_code: str | None = None,
         is_administrator: bool = False,
-    ) -> Reread:
+    ) -> RereadAnswer:
         """Run all finished stages again, with other hints, and store what came out as new editions.
 
         The hints are stored with the editions, the secrets nowhere. With `is_preview` nothing is stored.
         """
-        reading = self.read(
-            record_id,
-            hints=hints,
-            secrets=secrets,
-            is_reset=is_reset,
-            is_remembered=is_remembered,
-            only_outdated=only_outdated,
-        )
-        if is_preview or reading.found.is_skipped:
+        reading = self.read(record_id, asked)
+        if asked.is_preview or reading.found.is_skipped:
             return reading.found
-        return self.store(
-            reading,
-            actor=actor,
-            is_accepted=is_accepted,
-            reason=reason,
-            reason_code=reason_code,
-            is_administrator=is_administrator,
-        )
+        return self.store(reading, asked, actor=actor, is_administrator=is_administrator)
 
-    def read(
-        self,
-        record_id: str,
-        *,
-        hints: Fields,
-        secrets: Fields,
-        is_reset: bool = False,
-        is_remembered: bool = False,
-        only_outdated: bool = False,
-    ) -> Reading:
+    def read(self, record_id: str, asked: RereadRequest) -> Reading:
         """What comes out with these hints; nothing is stored. May take as long as the stages do.
 
         The hints of the newest edition stay in force, unless `is_reset`: who corrects the sign does not mean to undo
         the order of dates. An empty one is taken back.
         """
+        hints: Fields = dict(asked.hints)
+        secrets: Fields = dict(asked.secrets)
         record = self._records.get(record_id)
         self._check_hints(record, hints | secrets)
-        if only_outdated and not self.is_outdated(record):
+        if asked.only_outdated and not self.is_outdated(record):
             found = replace(nothing_to_compare(record), is_skipped=True)
             return Reading(record=record, hints=hints, results={}, found=found)
         if self.begins_anew(record):
@@ -208,7 +179,7 @@ class Editions:
         if not stages:
             raise InvalidRequest(f"{record.id} has not been read yet; wait for that")
         before = record.labels | self.hints_of(record)
-        in_force = {} if is_reset else self.hints_of(record)
+        in_force = {} if asked.is_reset else self.hints_of(record)
         in_force = {name: value for name, value in (in_force | hints).items() if value != ""}
         # A hint that was taken back must not come back with the labels of the submission.
         labels = {
@@ -230,7 +201,9 @@ class Editions:
             former_flags=self.flags_of(record),
             has_other_facts=any(self._says_other(record, *each) for each in results.items()),
         )
-        table = self._raw_table(record, labels) if is_remembered else None
+        table = None
+        if asked.remember and not asked.is_preview:
+            table = self._raw_table(record, labels)
         known = self._plugins.hints(record.machine)
         lasting = {
             name: value
@@ -322,13 +295,11 @@ class Editions:
     def store(
         self,
         reading: Reading,
+        asked: RereadRequest,
         *,
         actor: str,
-        is_accepted: bool = False,
-        reason: str | None = None,
-        reason_code: str | None = None,
         is_administrator: bool = False,
-    ) -> Reread:
+    ) -> RereadAnswer:
         """Store what was read as new editions, if anything changed; a record that moved on meanwhile is refused.
 
         A result that is flagged where the one there is now is not would be wrong in silence: nothing leads to it from
@@ -340,7 +311,7 @@ class Editions:
             raise ConcurrentModification(record.id, expected=record.version)
         if not reading.results:
             with self._transaction():
-                made = self._succeed(reading, actor=actor, reason=reason)
+                made = self._succeed(reading, actor=actor, reason=asked.reason)
                 if self._registry.of(record).kind[record.status] == "suspended":
                     ending = DecisionRequest(
                         record_id=record.id,
@@ -348,7 +319,7 @@ class Editions:
                         actor=actor,
                         notes=f"processed again as {made.record.id}: {describe_changes(reading.changed)}",
                         version=record.version,
-                        reason_code=reason_code,
+                        reason_code=asked.reason_code,
                         is_administrator=is_administrator,
                     )
                     self._decide_review(ending)
@@ -356,7 +327,7 @@ class Editions:
         if not found.is_changed:
             return found
         is_queued = bool(flag_codes(record)) and record.id not in self._flags.decisions([record])
-        if found.flags and not is_queued and not is_accepted:
+        if found.flags and not is_queued and not asked.accept_flags:
             raise InvalidRequest(
                 f"read so, {record.id} is flagged as wrong or incomplete: {', '.join(found.flags)}; what is there now "
                 "is not, and stays. Accept the flags to store it all the same"
@@ -367,7 +338,9 @@ class Editions:
             )  # else an edition could be written after its record was erased
             for stage, result in reading.results.items():
                 self._store(record, stage, result, actor=actor, hints=reading.hints)
-        self._note(reading, actor, reason, {"edition": self.edition_number(record, found.stage)})
+        self._note(
+            reading, actor, asked.reason, {"edition": self.edition_number(record, found.stage)}
+        )
         self._decide(record, found, actor)
         learned = [] if found.flags else self._learn(reading)
         return replace(found, is_stored=True, learned=learned)
@@ -411,7 +384,7 @@ class Editions:
             made = self._succeed(reading, actor=actor, reason=reason)
             return replace(made, note=f"it replaces {record.id}, with {said}")
         if reading is not None:
-            found = self.store(reading, actor=actor)
+            found = self.store(reading, RereadRequest(), actor=actor)
             if not found.is_stored:
                 return Submitted(record, is_duplicate=True, note=f"{said} changes nothing in it")
             number = self.edition_number(record, found.stage)
@@ -429,7 +402,8 @@ class Editions:
         is_read = kind == "terminal" and self._finished_stages(other.record)
         if not is_read and kind != "failed":
             return None
-        return self.read(other.record.id, hints=other.hints, secrets={})
+        hints = {name: str(value) for name, value in other.hints.items()}
+        return self.read(other.record.id, RereadRequest(hints=hints))
 
     def other_hints(self, record: Record, given: Fields) -> Fields:
         """Those of the given hints by which a record was not read."""
@@ -499,7 +473,7 @@ class Editions:
                 raise UnknownName(name, clean_text(str(value), chars_max=40), choices)
         self._plugins.check_hints(record.machine, {k: str(v) for k, v in given.items() if v != ""})
 
-    def _decide(self, record: Record, found: Reread, actor: str) -> None:
+    def _decide(self, record: Record, found: RereadAnswer, actor: str) -> None:
         """A flagged result that is no longer so was corrected."""
         if flag_codes(record) and not found.flags:
             self._flags.decide(record.id, "correct", actor=actor, reason="it was read again")

@@ -6,35 +6,8 @@ from collections.abc import Iterable
 import msgspec
 
 from stateward.core.model import FLAGS, Fields, Record
+from stateward.schemas import RereadAnswer
 from stateward.workers.results import Completed
-
-
-class Reread(msgspec.Struct, frozen=True, kw_only=True):
-    """A document that was read again: what changed in the items of its last stage, and what is flagged now."""
-
-    record_id: str
-    stage: str
-    before: int
-    after: int
-    added: list[Fields]
-    removed: list[Fields]
-    flags: list[str]
-    former_flags: list[str] = []
-    is_stored: bool
-    successor: str | None = None
-    """The record that processes the document anew with these hints."""
-    learned: list[str] = []
-    """What the pipelines remember for other documents like it."""
-    is_skipped: bool = False
-    """It was to be read only if an older reader had read it, and none had."""
-    has_other_facts: bool = False
-    """What is said about the document as a whole changed, though its items need not have."""
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether any item or flag differs."""
-        is_other = self.has_other_facts or self.flags != self.former_flags
-        return is_other or bool(self.added or self.removed)
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +19,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     changed: dict[str, tuple[str, str]] = {}
     """What was said before and is said now, by the names of the hints that differ."""
     results: dict[str, Completed]
-    found: Reread
+    found: RereadAnswer
     unlocked: bytes | None = None
     """The document without its lock, where a secret opened it."""
     table: list[list[str]] | None = None
@@ -76,9 +49,9 @@ def describe_changes(changed: dict[str, tuple[str, str]]) -> str:
     )
 
 
-def nothing_to_compare(record: Record) -> Reread:
+def nothing_to_compare(record: Record) -> RereadAnswer:
     """The answer where there is nothing to compare with."""
-    return Reread(
+    return RereadAnswer(
         record_id=record.id,
         stage="",
         before=0,
@@ -90,12 +63,12 @@ def nothing_to_compare(record: Record) -> Reread:
     )
 
 
-def compare_items(record_id: str, stage: str, before: list[str], result: Completed) -> Reread:
+def compare_items(record_id: str, stage: str, before: list[str], result: Completed) -> RereadAnswer:
     """What the items of a stage were, and what they are now; one that moved within the file is the same one."""
     old, new = _rows(before), _rows([chunk.data for chunk in result.chunks])
     left, right = Counter(map(_key, old)), Counter(map(_key, new))
     flags = result.facts.get(FLAGS)
-    return Reread(
+    return RereadAnswer(
         record_id=record_id,
         stage=stage,
         before=len(old),

@@ -306,21 +306,9 @@ class LocalApp(LocalInstallation):
     # Reviews
 
     def reread(self, record_id: str, asked: schemas.RereadRequest) -> schemas.RereadAnswer:
-        found = self._app.editions.reread(
-            self.whole(record_id),
-            hints=dict(asked.hints),
-            secrets=dict(asked.secrets),
-            actor=self._actor,
-            is_preview=asked.is_preview,
-            is_reset=asked.is_reset,
-            is_accepted=asked.accept_flags,
-            is_remembered=asked.remember,
-            only_outdated=asked.only_outdated,
-            reason=asked.reason,
-            reason_code=asked.reason_code,
-            is_administrator=True,
+        return self._app.editions.reread(
+            self.whole(record_id), asked, actor=self._actor, is_administrator=True
         )
-        return schemas.RereadAnswer(**msgspec.structs.asdict(found))
 
     def decide_flags(
         self, record_id: str, action: FlagAction, *, reason: str | None = None

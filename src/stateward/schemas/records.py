@@ -124,6 +124,12 @@ class RereadAnswer(Document, frozen=True, kw_only=True):
         Meta(description="Whether what is said about the document as a whole changed."),
     ] = False
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether any item, flag or fact differs."""
+        is_other = self.has_other_facts or self.flags != self.former_flags
+        return is_other or bool(self.added or self.removed)
+
 
 class Record(Document, frozen=True, kw_only=True):
     """A document's place in a machine. `exposed` holds the fields that the machine shows at its status."""

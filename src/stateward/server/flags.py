@@ -12,7 +12,7 @@ from litestar.params import FromPath, JSONBody
 from stateward import schemas
 from stateward.app import App
 from stateward.app.records import unknown_record
-from stateward.app.rereading import Reading, Reread
+from stateward.app.rereading import Reading
 from stateward.core.model import Record
 from stateward.server import operations, views
 from stateward.server.auth import (
@@ -106,42 +106,26 @@ async def reread(
         if not caller.covers(record.machine):
             raise unknown_record(record_id)
         try:
-            return app.editions.read(
-                record_id,
-                hints=dict(data.hints),
-                secrets=dict(data.secrets),
-                is_reset=data.is_reset,
-                is_remembered=data.remember and not data.is_preview,
-                only_outdated=data.only_outdated,
-            )
+            return app.editions.read(record_id, data)
         finally:
             app.editions.release()  # a server is not to hold a process for what is asked for rarely
 
     # By a thread that waits for slow things: other questions must not wait for a document.
     reading = await service_of(request).upload_thread().ask(look)
     if data.is_preview or reading.found.is_skipped:
-        return _reread_answer(reading.found)
+        return views.json_answer(reading.found)
 
-    def act(app: App) -> Reread:
+    def act(app: App) -> schemas.RereadAnswer:
         return app.editions.store(
-            reading,
-            actor=caller.actor,
-            is_accepted=data.accept_flags,
-            reason=data.reason,
-            reason_code=data.reason_code,
-            is_administrator=caller.may("admin"),
+            reading, data, actor=caller.actor, is_administrator=caller.may("admin")
         )
 
     # Without the secrets: a key is stored with a digest of what was asked.
     content = msgspec.json.encode(msgspec.structs.replace(data, secrets={}), order="sorted")
     once = once_of(caller, request, key, (content,))
     return await operations.write_once(
-        request, once, Call(act), lambda _, found: _reread_answer(found)
+        request, once, Call(act), lambda _, found: views.json_answer(found)
     )
-
-
-def _reread_answer(found: Reread) -> Answer:
-    return views.json_answer(schemas.RereadAnswer(**msgspec.structs.asdict(found)))
 
 
 HANDLERS: list[Any] = [decide, reparse]

@@ -14,6 +14,7 @@ import pytest
 from stateward.app import App
 from stateward.core.errors import DeclarationError, FatalFailure, InvalidRequest, StageFailure
 from stateward.pipelines.literature.embedding.endpoint import EmbeddingEndpoint
+from stateward.schemas import RereadRequest
 from stateward.settings import Settings
 from stateward.workers import sdk
 from tests.pipelines.literature.articles import SAMPLES
@@ -233,7 +234,7 @@ def test_papers_are_embedded_elsewhere_and_found_by_meaning(
         assert (last.source, last.target) == ("indexed", "completed")
         assert last.metadata["found_by"] == ["words", "vectors"]
         assert app.admin.verify().is_sound
-        again = app.editions.reread(record.id, hints={}, secrets={}, actor="person:ann")
+        again = app.editions.reread(record.id, RereadRequest(), actor="person:ann")
         assert (again.stage, again.is_changed) == ("embed", False), (
             "the engine's stage has no runner"
         )
