@@ -9,8 +9,11 @@ from contextlib import AbstractContextManager
 from typing import TypeAlias
 
 import msgspec
+from msgspec import field
+from msgspec.structs import asdict
 
 from stateward.core.model import Micros, Record
+from stateward.engine.answers import DecisionRequest
 from stateward.storage.database import Database, Row, Table
 from stateward.storage.row_seals import sealed_change
 
@@ -31,32 +34,21 @@ CorrectedValues: TypeAlias = dict[str, str | list[str] | None]
 _COLUMNS = ", ".join(PENDING_DECISIONS.columns)
 
 
-class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
+class PendingDecision(DecisionRequest, frozen=True, kw_only=True):
     """A decision that takes effect at `effective_at`, unless `actor` undoes it before."""
 
-    record_id: str
-    version: int
-    actor: str
-    action: str
+    corrected: CorrectedValues = field(default_factory=dict)
+    moved: dict[str, str] = field(default_factory=dict)
     at: Micros
     effective_at: Micros
-    corrected: CorrectedValues = {}
-    notes: str | None = None
-    trace: str | None = None
-    batch: str | None = None
-    """The bulk decision that it is a part of."""
-    reason_code: str | None = None
-    moved: dict[str, str] = {}
-    claimed_at: Micros | None = None
-    is_administrator: bool = False
 
     def is_valid(self, record: Record) -> bool:
         """Whether the record has not moved since."""
         return self.version == record.version
 
 
-class _Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the decision says besides its action, as it is stored."""
+class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the decision says beside the columns of its row, as it is stored."""
 
     corrected: CorrectedValues = {}
     notes: str | None = None
@@ -70,7 +62,8 @@ class _Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Random: nothing can be guessed from the digest of a decision that was erased."""
 
 
-_decode = msgspec.json.Decoder(_Request).decode
+_STORED = frozenset(_Stored.__struct_fields__)
+_decode = msgspec.json.Decoder(_Stored).decode
 
 
 class PendingDecisions:
@@ -99,17 +92,8 @@ class PendingDecisions:
 
     def put(self, decision: PendingDecision, *, salt: str) -> None:
         """Store a decision in place of the present one; the caller holds the lock on the record."""
-        request = _Request(
-            corrected=decision.corrected,
-            notes=decision.notes,
-            trace=decision.trace,
-            batch=decision.batch,
-            reason_code=decision.reason_code,
-            moved=decision.moved,
-            claimed_at=decision.claimed_at,
-            is_administrator=decision.is_administrator,
-            salt=salt,
-        )
+        own = {name: each for name, each in asdict(decision).items() if name in _STORED}
+        request = _Stored(**own, salt=salt)
         row: Row = (
             decision.record_id,
             decision.version,
@@ -141,21 +125,7 @@ class PendingDecisions:
 
 
 def _decision(row: Row) -> PendingDecision:
-    record_id, version, actor, action, request, at, effective_at = row
-    told = _decode(str(request))
-    return PendingDecision(
-        record_id=str(record_id),
-        version=int(version),  # type: ignore[arg-type]
-        actor=str(actor),
-        action=str(action),
-        at=int(at),  # type: ignore[arg-type]
-        effective_at=int(effective_at),  # type: ignore[arg-type]
-        corrected=told.corrected,
-        notes=told.notes,
-        trace=told.trace,
-        batch=told.batch,
-        reason_code=told.reason_code,
-        moved=told.moved,
-        claimed_at=told.claimed_at,
-        is_administrator=told.is_administrator,
-    )
+    columns = dict(zip(PENDING_DECISIONS.columns, row, strict=True))
+    own = asdict(_decode(str(columns.pop("request"))))
+    del own["salt"]
+    return PendingDecision(**columns, **own)  # type: ignore[arg-type]

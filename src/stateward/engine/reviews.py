@@ -288,21 +288,18 @@ class Reviews(ReviewTasks):
         if effective_at <= now or is_late or answer == ANSWERS[TIMEOUT]:
             self.decide(deciding)
             return self.task(record.id)
-        pending = PendingDecision(
-            record_id=record.id,
+        stored = replace(
+            deciding,
             version=record.version,
-            actor=deciding.actor,
-            action=deciding.action,
-            at=now,
-            effective_at=effective_at,
             corrected=_plain(deciding.corrected),
-            notes=clean_notes(deciding.notes),
-            trace=deciding.trace,
-            batch=deciding.batch,
-            reason_code=deciding.reason_code,
             moved=dict(deciding.moved),
+            notes=clean_notes(deciding.notes),
             claimed_at=self._claimed_at(record, deciding),
-            is_administrator=deciding.is_administrator,
+            reviewer=None,
+            machines=(),
+        )
+        pending = PendingDecision(
+            **msgspec.structs.asdict(stored), at=now, effective_at=effective_at
         )
         self._pending.put(pending, salt=self._store.new_salt())
         self._claims.drop(record.id)
@@ -466,22 +463,8 @@ class Reviews(ReviewTasks):
         """
         due = self._pending.due(self._clock(), limit=DUE_MAX)
         for pending in due:
-            deciding = DecisionRequest(
-                record_id=pending.record_id,
-                action=pending.action,
-                actor=pending.actor,
-                corrected=pending.corrected,
-                notes=pending.notes,
-                version=pending.version,
-                trace=pending.trace,
-                batch=pending.batch,
-                reason_code=pending.reason_code,
-                moved=pending.moved,
-                claimed_at=pending.claimed_at,
-                is_administrator=pending.is_administrator,
-            )
             try:
-                self.decide(deciding)
+                self.decide(pending)
             except (
                 ConcurrentModification,
                 InvalidCorrection,
