@@ -13,7 +13,16 @@ from stateward import schemas
 from stateward.app.identity import new_key_id, new_token
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.machine import is_stay
-from stateward.core.model import SECOND, Fields, Micros, Transition, clean_text, plain_actor, to_iso
+from stateward.core.model import (
+    SECOND,
+    Fields,
+    Micros,
+    Transition,
+    clean_text,
+    plain_actor,
+    to_iso,
+    to_iso_or_none,
+)
 from stateward.engine.reviews import Reviews
 from stateward.schemas.reviews import LINK_HOURS_MAX, LINK_PERSON_CHARS_MAX
 from stateward.settings import Settings
@@ -189,8 +198,8 @@ class ApproverLinks:
             created_at=to_iso(link.created_at),
             created_by=link.created_by,
             expires_at=to_iso(link.expires_at),
-            opened_at=None if link.opened_at is None else to_iso(link.opened_at),
-            revoked_at=None if link.revoked_at is None else to_iso(link.revoked_at),
+            opened_at=to_iso_or_none(link.opened_at),
+            revoked_at=to_iso_or_none(link.revoked_at),
         )
 
     def _end(self, link: ReviewLink) -> Transition:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stateward import schemas, telemetry
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, StatewardError
-from stateward.core.model import Fields, to_iso
+from stateward.core.model import Fields, to_iso_or_none
 from stateward.notifications.feed import Feed, FeedStatus
 from stateward.notifications.feed_targets import FeedTarget, open_target
 from stateward.settings import FeedSettings, Settings
@@ -70,7 +70,7 @@ def feed_view(app: App, found: FeedStatus) -> schemas.FeedDocument:
         end=found.end,
         behind=found.behind,
         late_seconds=round(late_s, 3),
-        oldest_at=None if found.oldest_at is None else to_iso(found.oldest_at),
+        oldest_at=to_iso_or_none(found.oldest_at),
         is_late=late_s > app.settings.feed.warn_after_seconds,
     )
 

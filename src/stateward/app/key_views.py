@@ -3,7 +3,7 @@
 from msgspec import UNSET, UnsetType
 
 from stateward import schemas
-from stateward.core.model import Micros, to_iso
+from stateward.core.model import Micros, to_iso, to_iso_or_none
 from stateward.storage.keys import ApiKey
 
 
@@ -17,14 +17,10 @@ def key_view(each: ApiKey, *, now: Micros, text: str | UnsetType = UNSET) -> sch
         is_live=each.is_live(now),
         created_at=to_iso(each.created_at),
         created_by=each.created_by,
-        expires_at=_iso(each.expires_at),
-        revoked_at=_iso(each.revoked_at),
-        used_at=_iso(each.used_at),
+        expires_at=to_iso_or_none(each.expires_at),
+        revoked_at=to_iso_or_none(each.revoked_at),
+        used_at=to_iso_or_none(each.used_at),
         rate_per_minute=each.rate_per_minute,
         upload_bytes_max=each.upload_bytes_max,
         key=text,
     )
-
-
-def _iso(at: Micros | None) -> str | None:
-    return None if at is None else to_iso(at)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from stateward.core.errors import InvalidRequest
-from stateward.core.query import parse_query
+from stateward.core.query import parse_query, quote_text
 from stateward.engine.indexer import label_text
 from stateward.storage.last_backup import last_backup
 
@@ -19,8 +19,7 @@ def records_of(app: "App", subject: str) -> list[str]:
     label, equals, value = subject.partition("=")
     if not equals or not label or not value:
         raise InvalidRequest(f"a subject is LABEL=VALUE, not {subject!r:.100}")
-    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
-    query = parse_query(f'meta.{label}:"{quoted}"', now=app.clock())
+    query = parse_query(f"meta.{label}:{quote_text(value)}", now=app.clock())
     found: list[str] = []
     exact: list[str] = []
     while page := app.records.find(query, after=found[-1] if found else "", limit=PAGE):

@@ -31,6 +31,7 @@ from stateward.core.model import (
     Transition,
     rest_reason,
     to_iso,
+    to_iso_or_none,
 )
 from stateward.core.view import (
     Explanation,
@@ -82,7 +83,7 @@ def record_view(
         priority_reason=text_of(record.labels.get(PRIORITY_REASON)),
         retry_count=record.retry_count,
         max_retries=machine.retry_of(record).max_retries,
-        last_retry_at=_iso(record.last_retry_at),
+        last_retry_at=to_iso_or_none(record.last_retry_at),
         rest=rest_reason(record),
         is_at_rest=is_at_rest(machine, record),
         notes=record.fields.get(NOTES) or None,
@@ -255,7 +256,7 @@ def _task_parts(task: Task, actor: str) -> dict[str, Any]:
         "version": record.version,
         "review": task.review,
         "actions": list(task.actions),
-        "deadline": _iso(record.due_at) if task.is_open else None,
+        "deadline": to_iso_or_none(record.due_at) if task.is_open else None,
         "waiting_since": to_iso(record.entered_at),
         "claim": None
         if claim is None
@@ -340,10 +341,6 @@ def statistics_view(found: Statistics, *, since: Micros) -> schemas.ReviewStatis
 def text_of(value: object) -> str | None:
     """A label or fact as text; None stays None."""
     return None if value is None else str(value)
-
-
-def _iso(at: Micros | None) -> str | None:
-    return None if at is None else to_iso(at)
 
 
 # The installation

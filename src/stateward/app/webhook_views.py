@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from stateward import schemas
-from stateward.core.model import Fields, to_iso
+from stateward.core.model import Fields, to_iso, to_iso_or_none
 from stateward.definition.plugin import Resource
 from stateward.engine.registry import MachineRegistry
 from stateward.notifications import Delivery, DeliveryAttempt, Webhook
@@ -43,8 +43,8 @@ def delivery_view(
         status=each.status,
         error=each.error,
         created_at=to_iso(each.created_at),
-        next_at=None if each.due_at is None else to_iso(each.due_at),
-        ended_at=None if each.ended_at is None else to_iso(each.ended_at),
+        next_at=to_iso_or_none(each.due_at),
+        ended_at=to_iso_or_none(each.ended_at),
         body=UNSET if attempts is None else msgspec.json.decode(each.body, type=Fields),
         log=UNSET if attempts is None else [_attempt_view(one) for one in attempts],
     )

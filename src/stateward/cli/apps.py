@@ -370,11 +370,13 @@ def status_query(
 
     An unknown name in an option is an unknown thing, not a query that finds nothing.
     """
+    from stateward.core.query import quote_text
+
     check_known("machine", machines, known)
     check_known("status", statuses, {state for states in known.values() for state in states})
     terms = [
-        *(f"status:{_quote(name)}" for name in statuses),
-        *(f"machine:{_quote(name)}" for name in machines),
+        *(f"status:{quote_text(name)}" for name in statuses),
+        *(f"machine:{quote_text(name)}" for name in machines),
     ]
     return " ".join([query, *terms]).strip()
 
@@ -386,7 +388,3 @@ def check_known(what: str, names: Iterable[str], known: Collection[str]) -> None
     for name in names:
         if name not in known:
             raise UnknownName(what, name, known)
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

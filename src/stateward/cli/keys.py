@@ -339,7 +339,7 @@ def _write_secret(out: Path, text: str) -> None:
 
 
 def _worker_row(each: "WorkerKey") -> dict[str, object]:
-    from stateward.core.model import to_iso
+    from stateward.core.model import to_iso, to_iso_or_none
 
     return {
         "id": each.id,
@@ -347,7 +347,7 @@ def _worker_row(each: "WorkerKey") -> dict[str, object]:
         "stages": list(each.stages),
         "created_at": to_iso(each.created_at),
         "created_by": each.created_by,
-        "revoked_at": None if each.revoked_at is None else to_iso(each.revoked_at),
+        "revoked_at": to_iso_or_none(each.revoked_at),
     }
 
 

@@ -37,6 +37,7 @@ from stateward.core.model import (
     plural,
     to_iso,
 )
+from stateward.core.query import quote_text
 from stateward.server.auth import (
     ANYBODY,
     CSRF_HEADER,
@@ -423,7 +424,7 @@ def is_told(value: object) -> bool:
 def quote_value(value: str) -> str:
     """A value as the grammar of queries wants it."""
     is_plain = value != "" and not any(char in value for char in ' ",\\') and value.isprintable()
-    return value if is_plain else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return value if is_plain else quote_text(value)
 
 
 def seconds_between(earlier: Micros, later: Micros) -> float:

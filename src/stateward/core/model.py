@@ -338,6 +338,11 @@ def to_iso(at: Micros) -> str:
     return f"{_iso_seconds(seconds)}.{micros:06d}Z"
 
 
+def to_iso_or_none(at: Micros | None) -> str | None:
+    """The same of a moment that there may not be."""
+    return None if at is None else to_iso(at)
+
+
 @lru_cache(maxsize=4096)
 def _iso_seconds(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"

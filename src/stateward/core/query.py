@@ -450,6 +450,11 @@ def _value_text(key: str, value: str | int) -> str:
     is_word = key != WORD or (head is not None and head.end() == 0)
     if plain is not None and plain["plain"] is not None and is_word:
         return value
+    return quote_text(value)
+
+
+def quote_text(value: str) -> str:
+    """A value in quotes, as a query has one that holds spaces, commas or signs of the grammar."""
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -24,6 +24,7 @@ from stateward.core.model import (
     rest_reason,
     singular,
     to_iso,
+    to_iso_or_none,
 )
 from stateward.core.redelivery import loss_line
 
@@ -173,7 +174,7 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
                 code="waiting_for_person",
                 sentence=f"it is in review and waits for a decision{_at(record, 'until')}",
                 advice=f"decide it: stateward review show {record.id}",
-                until=_iso(record.due_at),
+                until=to_iso_or_none(record.due_at),
                 reasons=review_reasons(record),
             )
         case "failed":
@@ -242,20 +243,20 @@ def _running(record: Record, around: WaitContext) -> Explanation:
             code="worker_lost",
             sentence=f"worker {record.worker}, which ran it for {since:.0f} s, is gone; another worker will run it",
             advice="check that a coordinator and a worker run: stateward up",
-            until=_iso(record.due_at),
+            until=to_iso_or_none(record.due_at),
         )
     if record.due_at is not None and record.due_at < around.now:
         return Explanation(
             code="overdue",
             sentence=f"worker {record.worker} has been running it for {since:.0f} s, past its timeout",
             advice="check that a coordinator runs: it ends overdue attempts",
-            until=_iso(record.due_at),
+            until=to_iso_or_none(record.due_at),
         )
     return Explanation(
         code="running",
         sentence=f"worker {record.worker} has been running it for {since:.0f} s; its timeout is{_at(record)}"
         + "".join(f"; {loss_line(loss, n)}" for n, loss in enumerate(around.losses, 1)),
-        until=_iso(record.due_at),
+        until=to_iso_or_none(record.due_at),
     )
 
 
@@ -265,7 +266,7 @@ def _explain_failure(machine: Machine, record: Record, around: WaitContext) -> E
             code="reopened",
             sentence=f"a person reopened it; it resumes from {record.failed_from}",
             advice="if this lasts, check that a coordinator runs",
-            until=_iso(record.due_at),
+            until=to_iso_or_none(record.due_at),
         )
     error = f"{record.error_code}: {record.error_message}"
     if machine.is_given_up(record):
@@ -276,7 +277,7 @@ def _explain_failure(machine: Machine, record: Record, around: WaitContext) -> E
                 f"{_at(record)}"
             ),
             advice=f"mend what it failed of, and then: stateward retry {record.id}",
-            until=_iso(record.due_at),
+            until=to_iso_or_none(record.due_at),
         )
     if record.due_at is not None and record.due_at > around.now:
         number = record.retry_count + 1
@@ -287,14 +288,14 @@ def _explain_failure(machine: Machine, record: Record, around: WaitContext) -> E
                 f"{_at(record)}"
             ),
             advice=f"stateward retry {record.id} retries it at once",
-            until=_iso(record.due_at),
+            until=to_iso_or_none(record.due_at),
         )
     if record.due_at is not None:
         return Explanation(
             code="retry_due",
             sentence=f"it failed ({error}) and is due to be moved on",
             advice="if this lasts, check that a coordinator runs",
-            until=_iso(record.due_at),
+            until=to_iso_or_none(record.due_at),
         )
     if machine.is_externally_driven(record):
         return Explanation(
@@ -331,8 +332,4 @@ def _why_not_retried(machine: Machine, record: Record) -> str:
 
 
 def _at(record: Record, word: str = "at") -> str:
-    return f" {word} {_iso(record.due_at)}" if record.due_at is not None else ""
-
-
-def _iso(at: Micros | None) -> str | None:
-    return None if at is None else to_iso(at)
+    return f" {word} {to_iso_or_none(record.due_at)}" if record.due_at is not None else ""

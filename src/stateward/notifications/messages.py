@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from stateward.core.model import Fields, Micros, to_iso
+from stateward.core.model import Fields, Micros, to_iso, to_iso_or_none
 
 Content: TypeAlias = Literal["standard", "cloudevents"]
 CONTENTS: tuple[Content, ...] = ("standard", "cloudevents")
@@ -96,7 +96,7 @@ def message_body(change: StatusChange, *, content: Content, public_url: str | No
         data["url"] = f"{public_url}/records/{change.record_id}"
     if change.review is not None:
         data["review"] = change.review
-        data["deadline"] = None if change.deadline is None else to_iso(change.deadline)
+        data["deadline"] = to_iso_or_none(change.deadline)
     data |= change.own
     if content == "standard":
         return _standard(change.type, data, at=change.at, beside=change.own)

@@ -30,6 +30,7 @@ from stateward.core.model import (
     plain_actor,
     to_iso,
 )
+from stateward.core.query import quote_text
 from stateward.definition.plugin import AUTO
 from stateward.engine.coordinator import Submission, Submitted
 from stateward.server import views
@@ -352,7 +353,7 @@ def query_text(*, q: str | None, status: list[str] | None, source_type: list[str
 
 def _quote(values: str) -> str:
     parts = [each for each in values.split(",") if each] or [values]
-    return ",".join('"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in parts)
+    return ",".join(map(quote_text, parts))
 
 
 async def get_history(

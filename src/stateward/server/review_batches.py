@@ -13,7 +13,7 @@ from litestar.params import FromPath, JSONBody
 from stateward import schemas
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, StatewardError, StoreError
-from stateward.core.model import to_iso
+from stateward.core.model import to_iso_or_none
 from stateward.engine.answers import DecisionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
@@ -112,7 +112,7 @@ def _document(
         action=data.action,
         applied=applied,
         refused=len(results) - applied,
-        effective_at=None if last is None else to_iso(last),
+        effective_at=to_iso_or_none(last),
         results=results,
     )
 
