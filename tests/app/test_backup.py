@@ -504,7 +504,7 @@ def test_a_set_that_is_gone_from_its_folder_is_no_backup(tmp_path: Path, own: Se
 
         assert not _backup_line(app).is_well
         assert "where it is not now" in _backup_line(app).sentence
-    with App(own) as app:  # of one person, whose disk may be in a drawer
+    with App(own) as app:  # of one person, whose disk may not be connected
         assert _backup_line(app).is_well
 
 

@@ -219,7 +219,7 @@ class TreeCheck:
     `stored` were read before `lanes` and `acts`, so none of them can be of what was added since.
 
     `kept` is a checkpoint that was kept elsewhere. Its trees are what a proof of consistency is about, and its heads
-    what the log is compared with: whoever made it could have taken the trees of one history and the heads of another,
+    what the log is compared with: who made it could have taken the trees of one history and the heads of another,
     and both would pass. So its trees must be those of the log as well.
     """
 

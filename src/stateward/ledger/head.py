@@ -21,7 +21,7 @@ HEAD_BYTES_MAX = 2 * _SLOT.size
 class HeadSeen(NamedTuple):
     """What `HEAD` says: the last seq and the last generation of the manifest that were durable; zeros if unknown.
 
-    `is_whole`: both slots can be read. Of one that cannot, nobody knows what it said: perhaps of a later group.
+    `is_whole`: both slots can be read. What the other one said is unknown: perhaps of a later group.
     """
 
     seq: int

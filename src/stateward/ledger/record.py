@@ -230,7 +230,7 @@ def audit_record(text: bytes | str) -> LedgerAuditRecord:
 def audit_record_of(line: LedgerLine, h: str) -> LedgerAuditRecord:
     """The record of a line that was just written, without decoding it again."""
     found = msgspec.convert(line, LedgerAuditRecord, from_attributes=True)
-    msgspec.structs.force_setattr(found, "h", h)  # nobody has it yet
+    msgspec.structs.force_setattr(found, "h", h)  # no caller has it yet
     return found
 
 
