@@ -49,6 +49,8 @@ def test_thanks_for_an_application_are_no_contract(sentence: str) -> None:
         ("Ihre Vertragsbestätigung: Natur12 Strom", "Natur12 Strom"),
         ("Auftragsbestätigung: Ihr E.ON Strom 24", "E.ON Strom 24"),
         ("Confirmation of your new contract: Fixed Price VP4", "Fixed Price VP4"),
+        ("Mainova Gas Direkt - wir bestätigen Ihre Belieferung", "Mainova Gas Direkt"),
+        ("Fixed Price VP4 \u2013 your contract summary", "Fixed Price VP4"),
     ],
 )
 def test_a_name_behind_the_title_of_a_letter_is_that_of_the_tariff(title: str, name: str) -> None:
@@ -62,3 +64,11 @@ def test_a_name_behind_the_title_of_a_letter_is_that_of_the_tariff(title: str, n
 def test_what_is_no_name_behind_a_title_is_not_read_as_one(title: str) -> None:
     found = extracted(written(ENERGY, tariff_name=title), "energy")
     assert not any(each.field == "tariff_name" for each in found.found)
+
+
+@pytest.mark.parametrize(
+    "line", ["Tariff Information Label \u2013 Gas", "Ihr Produkt: 100 % erneuerbare Energien"]
+)
+def test_a_heading_or_a_share_is_no_name_of_a_tariff(line: str) -> None:
+    named = value(extracted(f"{written(ENERGY)}\n{line}", "energy"), "tariff_name")
+    assert (named.value, named.confidence >= ACCEPTED_MIN) == ("E.ON Strom 24", True)

@@ -67,3 +67,37 @@ def test_a_person_may_say_that_there_is_no_end(told: str) -> None:
         "contract_end": told, "kwh_price": "0.3010", "cancellation_period": "1 month",
     }  # fmt: skip
     assert validate_values(given, vertical, RULES).problems == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Kündigungsfrist: ohne Kündigungsfrist",
+        "You do not have to give us any period of notice.",
+        "No notice is required.",
+    ],
+)
+def test_a_contract_that_wants_no_notice_has_answered(line: str) -> None:
+    found = extracted(written(ENERGY, cancellation_period=line), "energy")
+    assert value(found, "cancellation_period").value == "no notice"
+    assert not [
+        each for each in validate_extraction(found, RULES).problems if each.code != "LOW_CONFIDENCE"
+    ]
+
+
+def test_a_notice_that_is_printed_is_not_lost_to_one_that_a_right_does_not_want() -> None:
+    line = "Kündigungsfrist: 1 Monat\nIf you move home no notice is required."
+    found = extracted(written(ENERGY, cancellation_period=line), "energy")
+    assert value(found, "cancellation_period").value == "1 month"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Bei einer Preiserhöhung können Sie ohne Kündigungsfrist gehen.",
+        "If you move home no notice is required.",
+    ],
+)
+def test_a_right_that_wants_no_notice_in_a_case_is_for_a_person(line: str) -> None:
+    found = extracted(written(ENERGY, cancellation_period=line), "energy")
+    assert not validate_extraction(found, RULES).accepted

@@ -4,7 +4,7 @@ import pytest
 
 from stateward.pipelines.contracts.candidates import durations
 from stateward.pipelines.contracts.rules import ACCEPTED_MIN
-from tests.pipelines.contracts.capped import ENERGY, extracted, value, written
+from tests.pipelines.contracts.capped import ENERGY, INSURANCE, extracted, value, written
 
 ENDS = "Vertragsende: 30.04.2026"
 TERM = "Mindestlaufzeit: 12 Monate"
@@ -69,3 +69,23 @@ def test_the_number_of_a_clause_hides_no_period(clause: str) -> None:
 
 def test_one_month_in_words_is_a_period() -> None:
     assert [each.value for each in durations("mit der Frist eines Monats")] == ["1 month"]
+
+
+def test_months_before_the_end_are_those_of_a_notice() -> None:
+    policy = written(
+        INSURANCE,
+        contract_start="Versicherungsbeginn: 01.04.2026, 0.00 Uhr",
+        contract_end="Versicherungsablauf: 01.04.2027, 0.00 Uhr",
+    )
+    said = "Die\nKündigung muss uns spätestens drei Monate vor dem Ende des Versicherungsjahres zugehen."
+    end = value(extracted(f"{policy}\n\nKündigung zum Ablauf. {said}", "insurance"), "contract_end")
+    assert (end.value, end.confidence >= ACCEPTED_MIN) == ("2027-04-01", True)
+
+
+def test_the_minutes_at_which_a_policy_begins_and_ends_change_nothing() -> None:
+    period = "Period of insurance\tFrom 00.01 on 7 May 2026 to 23.59 on 6 May 2027"
+    policy = written(INSURANCE, contract_start=period, contract_end="")
+    found = extracted(policy, "insurance")
+    days = [value(found, name) for name in ("contract_start", "contract_end")]
+    assert [each.value for each in days] == ["2026-05-07", "2027-05-06"]
+    assert all(each.confidence >= ACCEPTED_MIN for each in days)

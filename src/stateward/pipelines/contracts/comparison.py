@@ -37,6 +37,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d.,]*")
 _SCALES = {"tb": Decimal(1000), "gb": Decimal(1), "mb": Decimal("0.001")}
 
 Answer: TypeAlias = Literal["better", "nothing_better", "no_offers", "unknown_cost"]
+NO_NOTICE = "no notice"  # the value of a contract that can be left without any
 
 
 class ContractValue(msgspec.Struct, frozen=True):
@@ -190,7 +191,7 @@ class _ContractCosts:
     def switch(self) -> SwitchDate:
         """When another contract could begin."""
         stated = self._values.get("cancellation_period")
-        notice = period_of(stated.text) if stated else None
+        notice = _notice(stated.text) if stated else None
         if notice is None:
             notice = period_of(self._terms.notice) or CalendarPeriod(1, "month")
             self.assumptions.append(f"notice: {notice} is assumed: the contract states none")
@@ -319,6 +320,11 @@ class _ContractCosts:
     def _amount(self, field: str) -> Decimal | None:
         value = self._values.get(field)
         return None if value is None else typed_number(value.text)
+
+
+def _notice(text: str) -> CalendarPeriod | None:
+    """The notice that a contract wants; one that says it wants none may be left at once."""
+    return CalendarPeriod(0, "day") if text == NO_NOTICE else period_of(text)
 
 
 def _yearly(monthly: Decimal, units: Decimal, *, bonus: Decimal = Decimal(0)) -> YearlyCost:

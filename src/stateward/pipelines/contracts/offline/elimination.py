@@ -184,7 +184,7 @@ _REMARKS = re.compile(
     r"|\b(?:fällig|zahlbar)\s+(?:jeweils\s+)?(?:zum|am)\s+\d{1,2}\.(?!\s?\d)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:abgebucht|eingezogen|fällig)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:eines|jedes|des)\s+(?:jeden\s+)?Monats|\bon\s+the\s+\d{1,2}(?:st|nd|rd|th)?\s+of\s+(?:each|every|the)\s+month"
     r"|\b(?:Guten\s+Tag|Hallo|Sehr\s+geehrter?|Liebe[r]?|Dear|Hello|Hi)\b[^,.!\n]{0,40}[,!]"
     r"|\b(?:0|00|12|24)(?:[:.]\d\d)?\s+(?:Uhr(?:\s+mittags)?|hrs|noon)\b|\bat\s+\d\d:\d\d\b"
-    r"|\b(?:00:0[01]|23:59)(?:\s+(?:Uhr|hrs))?(?:\s+on)?\b",
+    r"|\b(?:00[:.]0[01]|23[:.]59)(?:\s?(?:Uhr|hrs|hours|h))?(?:\s+(?:on|am))?\b",
     re.IGNORECASE,
 )
 

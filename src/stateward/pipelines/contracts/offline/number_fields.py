@@ -111,7 +111,8 @@ _NOTICE_LEAD = re.compile(
     re.IGNORECASE,
 )
 _NOTICE_BEHIND = re.compile(
-    r"['’]?[ ]+(?:(?:prior|written|advance)[ ]+){0,2}(?:notice|frist|kündigungsfrist)\b",
+    r"['’]?[ ]+(?:(?:prior|written|advance)[ ]+){0,2}(?:notice|frist|kündigungsfrist)\b"
+    r"|\s+(?:vor|before)\s+(?:(?:dem|der|the)\s+)?(?:jeweilige[nr]\s+)?(?:ende?|ablauf|end|expiry|renewal)\b",
     re.IGNORECASE,
 )
 _PLACE_NAME = re.compile(  # `The Old Forge` is a house

@@ -48,6 +48,19 @@ _TITLE = re.compile(
     r"|(?:(?:Contract|Order)\s+[Cc]onfirmation|Confirmation\s+of\s+your\s+(?:new\s+)?(?:\w+\s+)?(?:contract|plan|tariff|order)))"
     r"\s*(?::|[-–—])\s*(?:(?:Ihr|Dein|Your)\s+)?(?P<name>[A-Z0-9ÄÖÜ](?:[^\n:;,.!?]|\.(?=\S)){3,50}?)\s*"
 )
+# And the other way round: `Naturstrom Plus - wir bestätigen Ihre Belieferung`, `Fibre 150 – your contract summary`
+_TITLE_BEHIND = re.compile(
+    r"\s*(?P<name>[A-Z0-9ÄÖÜ](?:[^\n:;,.!?–]|\.(?=\S)){3,50}?)\s*(?:[-–—:|]\s+|:\s+)"
+    r"(?:wir\s+bestätigen\b|(?:Ihre?|Deine?)\s+(?:(?:Vertrags|Auftrags|Bestell|Liefer)bestätigung|Vertragszusammenfassung)\b"
+    r"|we\s+confirm\b|your\s+(?:new\s+)?(?:contract|order|plan)\s+(?:confirmation|summary|details)\b).*"
+)
+# What goes on behind a label in a heading: `Tariff Information Label – Gas`, `Plan Details`.
+_OF_HEADING = re.compile(
+    r"(?:information|details?|summary|overview|label|comparison|terms|conditions|guide|features|benefits)\b",
+    re.IGNORECASE,
+)
+# Part of a mix, and no name: `100 % erneuerbare Energien`.
+_SHARE = re.compile(r"\d{1,3}(?:[.,]\d+)?\s?%")
 _CHOSEN = re.compile(r"\s*[\[(]\s?[xX✓]\s?[\])]\s*|\s*[☒☑✓✔]\s*")
 _ASIDE = re.compile(r"(?<=\S\S\S)\s*\([^()]*\)\s*$")
 _CUT = re.compile(
@@ -127,7 +140,8 @@ def _behind(
     brand = next((hit for hit in page.names if hit.start == begin), None)
     run = _RUN.match(text, begin, edge) or (brand and _BRAND.match(text, begin, edge))
     is_within_name = _WITHIN_NAME.search(text, cell.start, mention.start) is not None
-    if run and not rule.words and not is_weak and not is_within_name:
+    is_heading = run is not None and _OF_HEADING.match(run["name"]) is not None
+    if run and not is_heading and not rule.words and not is_weak and not is_within_name:
         yield run.start("name"), run.end("name"), RUN, f"{NAME_BEHIND} '{label}'"
 
 
@@ -216,6 +230,8 @@ def tidy(text: str) -> str:
 
 def _is_name(name: str, page: AnalyzedPage) -> bool:
     words = name.split()
+    if _SHARE.match(name):
+        return False
     if not 2 <= len(name) <= NAME_CHARS_MAX or not 1 <= len(words) <= NAME_WORDS_MAX:
         return False
     if not any(letter.isalpha() for letter in name) or words[0].lower() in _STOP_WORDS:
@@ -281,10 +297,16 @@ def _behind_title(rule: FieldRule, page: AnalyzedPage, at: int) -> Iterator[Fiel
     if at or rule.words:
         return
     for row in page.grid.rows[:TITLE_ROWS]:
-        title = _TITLE.fullmatch(page.text, row[0].start, row[0].end) if len(row) == 1 else None
+        title = _title(page, row[0]) if len(row) == 1 else None
         if title and _is_of_two(title["name"]) and not _is_labelled(page, title):
             place = (at, title.start("name"), title.end("name"))
             yield from _candidate(rule, page, place, (NAMED_TITLE, "behind the title"))
+
+
+def _title(page: AnalyzedPage, cell: GridCell) -> re.Match[str] | None:
+    """A title with a name behind or before what the letter is."""
+    behind = _TITLE.fullmatch(page.text, cell.start, cell.end)
+    return behind or _TITLE_BEHIND.fullmatch(page.text, cell.start, cell.end)
 
 
 def _is_of_two(name: str) -> bool:
