@@ -306,3 +306,28 @@ def test_a_cancelled_row_is_doubted_unless_balances_show_that_it_was_booked(tmp_
 
     assert read_bytes(tmp_path, text.format("85.00", "185.00")).flags == []
     assert "CANCEL_UNPROVEN" in read_bytes(tmp_path, text.format("90.00", "190.00")).flags
+
+
+PASTED = {
+    "comma": "Date,Description,Amount\n2025-03-01,Salary,2500.00\n2025-03-02,Books,-45.10\n2025-03-03,Rent,-900.00\n",
+    "semicolon": "Datum;Text;Betrag\n03.03.2025;Miete;-900,00\n02.03.2025;Buch;-45,10\n01.03.2025;Gehalt;2.500,00\n",
+    "columns": "Fecha\tConcepto\tCargo\tAbono\n01/03/2025\tNómina\t\t2500,00\n02/03/2025\tLibro\t45,10\t\n13/03/2025\tRenta\t900,00\t\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PASTED)
+def test_a_part_that_is_in_a_file_twice_is_told(tmp_path: Path, name: str) -> None:
+    heading, *rows = PASTED[name].splitlines(keepends=True)
+
+    once = read_bytes(tmp_path, heading + "".join(rows))
+    twice = read_bytes(tmp_path, heading + "".join(rows * 2))
+
+    assert "DUPLICATE_ROWS" not in once.flags
+    assert "DUPLICATE_ROWS" in twice.flags
+    assert len(twice.canonicals) == 6
+
+
+def test_equal_rows_of_one_day_are_no_part_that_is_there_twice(tmp_path: Path) -> None:
+    rows = "".join(f"2025-03-0{day},Parking,-2.00\n" * 4 for day in (1, 2, 3))
+
+    assert read_bytes(tmp_path, "Date,Description,Amount\n" + rows).flags == []

@@ -47,6 +47,7 @@ from stateward.pipelines.statements.reconcile import (
     Reconciler,
     Reconciliation,
 )
+from stateward.pipelines.statements.repeated_rows import RepeatedBlock
 from stateward.pipelines.statements.rules import CleaningRules, rules_of
 from stateward.workers.sdk import Batch, Job, Outcome
 
@@ -166,6 +167,8 @@ class Normalizer:
         self._seen: dict[
             int, int
         ] = {}  # by hash: a million rows must not keep a million texts in memory
+        self._repeated = RepeatedBlock()
+        self._is_repeating = False  # the row before was in the file already
         self._references: set[int] = set()
         self._duplicates = 0
         self._has_ids = about.format in WITH_IDS
@@ -218,9 +221,18 @@ class Normalizer:
             category = self._rules.category(merchant, description)
         exact = money.format_amount(amount, currency)
         content = f"{account}\x1f{shown or row.date}\x1f{exact}\x1f{currency}\x1f{row.description}"
+        mark = hash(content)
+        number = self._seen.get(mark, 0) + 1
+        self._seen[mark] = number
+        if number > 1 and not is_pending:
+            self._repeated.add(shown or row.date)
+            self._is_repeating = True
+        elif self._is_repeating:
+            self._repeated.end()
+            self._is_repeating = False
         # By position, in the order of the fields: keyword arguments take three times as long.
         return Canonical(
-            self._identity(content),
+            _id(content, number),
             shown or None,
             exact,
             currency,
@@ -240,13 +252,6 @@ class Normalizer:
             more,
             category,
         )
-
-    def _identity(self, key: str) -> str:
-        """An id from content and occurrence number: the same in every file that contains the transaction."""
-        mark = hash(key)
-        number = self._seen.get(mark, 0) + 1
-        self._seen[mark] = number
-        return _id(key, number)
 
     def _first_twin(self, row: StatementRow, key: str) -> str:
         """The id of the first row with the same content, if both have the same bank reference and balance."""
@@ -351,6 +356,13 @@ class Normalizer:
         if self._duplicates and unproven:  # balances count what is booked twice
             message = f"{self._duplicates} rows are in the file twice, with the same bank reference"
             yield StatementProblem(code="DUPLICATE_ROWS", message=message)
+        self._repeated.end()
+        if unproven and self._repeated.rows:
+            message = (
+                f"{self._repeated.rows} rows of several days, up to {self._repeated.until}, are in the file already,"
+                " one after another: a part of it may be in it twice"
+            )
+            yield StatementProblem(code="DUPLICATE_ROWS", message=message)
 
     def _edge_problems(self, checks: list[SectionCheck]) -> Iterator[StatementProblem]:
         """What no balance says about the first and the last rows."""
@@ -407,6 +419,7 @@ class Normalizer:
 
 
 def _id(key: str, number: int) -> str:
+    """An id from content and occurrence number: the same in every file that contains the transaction."""
     digest = blake2b(f"{key}\x1f{number}".encode("utf-8", "replace"), digest_size=ID_BYTES)
     return f"tx_{digest.hexdigest()}"
 
