@@ -309,10 +309,13 @@ def test_a_cancelled_row_is_doubted_unless_balances_show_that_it_was_booked(tmp_
 
 
 PASTED = {
-    "comma": "Date,Description,Amount\n2025-03-01,Salary,2500.00\n2025-03-02,Books,-45.10\n2025-03-03,Rent,-900.00\n",
+    "comma": "Date,Description,Amount\n2025-03-01,Pay,25.00\n2025-03-02,Books,-45.10\n2025-03-03,Rent,-9.00\n",
     "semicolon": "Datum;Text;Betrag\n03.03.2025;Miete;-900,00\n02.03.2025;Buch;-45,10\n01.03.2025;Gehalt;2.500,00\n",
-    "columns": "Fecha\tConcepto\tCargo\tAbono\n01/03/2025\tNómina\t\t2500,00\n02/03/2025\tLibro\t45,10\t\n13/03/2025\tRenta\t900,00\t\n",
-}  # fmt: skip
+    "columns": (
+        "Fecha\tConcepto\tCargo\tAbono\n01/03/2025\tNómina\t\t2500,00\n02/03/2025\tLibro\t45,10\t\n"
+        "13/03/2025\tRenta\t900,00\t\n"
+    ),
+}
 
 
 @pytest.mark.parametrize("name", PASTED)
@@ -331,3 +334,58 @@ def test_equal_rows_of_one_day_are_no_part_that_is_there_twice(tmp_path: Path) -
     rows = "".join(f"2025-03-0{day},Parking,-2.00\n" * 4 for day in (1, 2, 3))
 
     assert read_bytes(tmp_path, "Date,Description,Amount\n" + rows).flags == []
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "Date,Description,Amount\n2025-03-02,Order,-100.00\n,Books,-60.00\n,Shoes,-40.00\n2025-03-03,Rent,-900.00\n",
+        "Datum;Text;Betrag\n01.03.2025;Gehalt;2.500,00\n14.03.2025;Bestellung;-30,00\n;A;-10,00\n;B;-20,00\n",
+        "Fecha\tConcepto\tImporte\n01/03/2025\tPedido\t-6,00\n\tUno\t-3,00\n\tDos\t-3,00\n13/03/2025\tX\t-1,00\n",
+    ],
+)
+def test_a_row_that_is_the_sum_of_undated_rows_below_it_is_doubted(
+    tmp_path: Path, file: str
+) -> None:
+    assert "TOTAL_SUSPECTED" in read_bytes(tmp_path, file).flags
+
+
+@pytest.mark.parametrize(
+    ("heading", "yes", "no"),
+    [("Booked", "yes", "no"), ("Gebucht", "ja", "nein"), ("Pending", "false", "true")],
+)
+def test_a_column_that_tells_which_rows_are_booked_is_not_passed_over(
+    tmp_path: Path, heading: str, yes: str, no: str
+) -> None:
+    rows = "2025-03-01,Salary,2500.00,{}\n2025-03-02,Books,-45.10,{}\n2025-03-03,Rent,-900.00,{}\n"
+    start = f"Date,Description,Amount,{heading}\n"
+
+    assert read_bytes(tmp_path, start + rows.format(yes, yes, yes)).flags == []
+    assert "BOOKING_UNPROVEN" in read_bytes(tmp_path, start + rows.format(yes, no, yes)).flags
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Transactions that were not completed", "Geplante Umsätze", "Opérations prévues"],
+)
+def test_a_title_that_denies_something_doubts_the_rows_below_it(tmp_path: Path, title: str) -> None:
+    above = "Date,Description,Amount\n2025-03-01,Salary,2500.00\n2025-03-02,Books,-45.10\n"
+    below = "2025-03-03,Rent,-900.00\n2025-03-04,Gym,-30.00\n"
+
+    assert read_bytes(tmp_path, f"{above}Shops,,\n{below}").flags == []
+    assert read_bytes(tmp_path, f"{above}{title},,\n{below}").flags == ["TITLE_UNKNOWN"]
+
+
+@pytest.mark.parametrize(
+    "period",
+    [
+        "Period;01.03.2025 - 31.03.2025",
+        "Zeitraum;01.03.2025 bis 31.03.2025",
+        "Period;01.03.2025 to 31.03.2025",
+    ],
+)
+def test_rows_after_the_printed_period_may_not_be_booked(tmp_path: Path, period: str) -> None:
+    start = f"{period}\nDatum;Text;Betrag\n01.03.2025;Gehalt;2500,00\n"
+
+    assert read_bytes(tmp_path, f"{start}02.04.2025;Buch;-45,10\n").flags == []
+    assert read_bytes(tmp_path, f"{start}14.04.2025;Buch;-45,10\n").flags == ["BOOKING_UNPROVEN"]

@@ -116,6 +116,23 @@ _FOR_ANOTHER = frozenset(
     remboursement comisión comision reembolso devolución devolucion commissione rimborso kosten terugbetaling avgift
     gebyr återbetalning opłata zwrot reembolsado estorno""".split()
 )
+_PENDING_NAMES = frozenset(
+    """pending vorgemerkt reserved reserviert uncleared unbooked pendiente pendente reserverad reserveret reservert
+    uitgesteld oczekujaca""".split()
+) | {"on hold", "en attente", "in attesa", "not booked"}
+_BOOKED_NAMES = frozenset(
+    """booked posted cleared settled gebucht verbucht comptabilise comptabilisee contabilizado contabilizzato geboekt
+    verwerkt bokford bokfort bogfort zaksiegowano zauctovano konyvelt""".split()
+)
+_DENIED = frozenset("n no false f 0 nein non nee nej nei ei nie ne nao não".split())
+# Words of titles above rows that are planned, expected, refused or only told for information.
+_DOUBTFUL_TITLE = re.compile(
+    r"\b(?:not|nicht|niet|nog|ikke|inte|nie|planned|planning|geplante?[nrs]?|planlagte?|planerade?|planowane"
+    r"|prevues?|prevus?|previst[oaei]s?|programmat[oaei]|programad[oa]s?|gepland[e]?|forecast|expected|erwartete?"
+    r"|future|futur[oae]?s?|kunftige?|upcoming|anstehende?|kommende|scheduled|draft|estimated|declined|failed"
+    r"|refused|rejected|abgelehnte?|stornierte?|annul[ea]\w*|attempted|blocked|reserved|reservierte?|reservas"
+    r"|held|hold|disputed|next month|nachste\w*|for information|zur information|pour information)\b"
+)
 _NOT_ANNULLED = frozenset("no n false f 0 nein non nee nej nei ei nie ne não nao - –".split()) | {
     ""
 }
@@ -195,21 +212,36 @@ def says_cancelled(row: StatementRow) -> str:
 
 
 def is_of_annulled(heading: str) -> bool:
-    """Whether a column tells which rows were taken back."""
-    return simplify(heading).removeprefix("is ") in _ANNULLED_NAMES
+    """Whether a column tells which rows were taken back, or are still to be booked."""
+    return simplify(heading).removeprefix("is ") in _ANNULLED_NAMES | _PENDING_NAMES
+
+
+def is_of_booked(heading: str) -> bool:
+    """Whether a column tells which rows are booked."""
+    return simplify(heading).removeprefix("is ") in _BOOKED_NAMES
+
+
+def may_be_of_unbooked(title: str) -> bool:
+    """Whether a title denies something, or speaks of what is to come or went wrong: its rows may not be booked."""
+    return bool(_DOUBTFUL_TITLE.search(simplify(title)))
 
 
 def with_unbooked(
     rows: Iterator[StatementRow],
     doubt: Callable[[StatementRow, str], None],
     annulled: Sequence[str] = (),
+    booked: Sequence[str] = (),
 ) -> Iterator[StatementRow]:
     """The rows, with a note on those whose text says that they are not booked; a balance or a status goes before it.
 
     `doubt` is told the rows whose text only mentions it, or says that they do not count, and those that one of the
-    columns `annulled` marks: whether the row that takes them back stands in the file, too, nothing tells.
+    columns `annulled` marks or one of the columns `booked` denies: whether the row that takes them back stands in the
+    file, too, nothing tells.
     """
     for row in rows:
+        for name in booked:
+            if not row.balance and row.more.get(name, "").strip().casefold() in _DENIED:
+                doubt(row, f"{name}: {row.more[name].strip()}")
         for name in annulled:
             if not row.balance and row.more.get(name, "").strip().casefold() not in _NOT_ANNULLED:
                 doubt(row, f"{name}: {row.more[name].strip()}")

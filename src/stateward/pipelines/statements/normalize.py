@@ -8,7 +8,7 @@ proves, is flagged with what was tried. The same observations and rules give the
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from hashlib import blake2b
 
@@ -19,6 +19,7 @@ from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
 from stateward.pipelines.kit import money
 from stateward.pipelines.statements.booking import booking_status, says_cancelled
+from stateward.pipelines.statements.doubtful_runs import DoubtfulRuns
 from stateward.pipelines.statements.interpret import (
     UnreadableText,
     balance,
@@ -47,7 +48,6 @@ from stateward.pipelines.statements.reconcile import (
     Reconciler,
     Reconciliation,
 )
-from stateward.pipelines.statements.repeated_rows import RepeatedBlock
 from stateward.pipelines.statements.rules import CleaningRules, rules_of
 from stateward.workers.sdk import Batch, Job, Outcome
 
@@ -61,6 +61,8 @@ ID_BYTES = 12  # 96 bits: no two of a billion transactions share an id by chance
 # What is said where nothing printed proves the rows: those of a page may be missed, those of a scan misread.
 UNPROVEN = {"pdf": "ROWS_UNPROVEN", "text": "ROWS_UNPROVEN", "scan": "OCR_UNPROVEN"}
 BEFORE_ALL = date(1900, 1, 1)
+LATE_DAYS = timedelta(days=10)
+FORGOTTEN_IF_PROVEN = frozenset({"BALANCE_UNPROVEN", "TITLE_UNKNOWN"})
 MESSAGES = frozenset({"mt940", "camt", "bai2", "coda", "norma43", "cnab240", "one_c"})
 WITH_IDS = frozenset(
     {"ofx", "camt", "csv", "xlsx"}
@@ -167,8 +169,9 @@ class Normalizer:
         self._seen: dict[
             int, int
         ] = {}  # by hash: a million rows must not keep a million texts in memory
-        self._repeated = RepeatedBlock()
-        self._is_repeating = False  # the row before was in the file already
+        # Rows that are dated after the printed period, by section, account and currency.
+        self._late: Counter[tuple[int, str, str]] = Counter()
+        self._runs = DoubtfulRuns()
         self._references: set[int] = set()
         self._duplicates = 0
         self._has_ids = about.format in WITH_IDS
@@ -195,23 +198,14 @@ class Normalizer:
             after = balance(row.balance, part.terms) if row.balance else None
         except UnreadableText as error:
             self._reject(row, str(error))
-            self._sum(part, account, currency).skip()
+            self._sum(part, (part.number, account, currency)).skip()
             return None
         note = row.note
         if status and not note.startswith("not booked"):
             note = f"not booked: {more['status'].strip()}; {note}".removesuffix("; ")
         is_pending = bool(status) or row.note.startswith("not booked")
         if not is_pending:
-            total = self._sum(part, account, currency)
-            total.add(amount, after, day)
-            if part.needs_marks and amount > 0 and not has_mark(row, part.terms):
-                key = (part.number, account, currency)
-                self._unmarked.setdefault(key, []).append(total.count)
-            if self._has_cancelled and amount:
-                moved = (part.number, account, currency, amount)
-                self._moved[moved] += 1
-                if says_cancelled(row):
-                    self._cancelled.setdefault(moved, []).append(row)
+            self._add_up(row, part, (part.number, account, currency), amount, after, day)
         printed = (more.get("purpose") if more else "") or row.description or row.counterparty
         description = self._rules.description(printed)
         merchant = self._rules.merchant(row.counterparty or description)
@@ -224,12 +218,8 @@ class Normalizer:
         mark = hash(content)
         number = self._seen.get(mark, 0) + 1
         self._seen[mark] = number
-        if number > 1 and not is_pending:
-            self._repeated.add(shown or row.date)
-            self._is_repeating = True
-        elif self._is_repeating:
-            self._repeated.end()
-            self._is_repeating = False
+        if not is_pending:
+            self._runs.add(amount, note, shown or row.date, is_known=number > 1)
         # By position, in the order of the fields: keyword arguments take three times as long.
         return Canonical(
             _id(content, number),
@@ -253,6 +243,28 @@ class Normalizer:
             category,
         )
 
+    def _add_up(
+        self,
+        row: StatementRow,
+        part: "_SectionReader",
+        key: tuple[int, str, str],
+        amount: Decimal,
+        after: Decimal | None,
+        day: date | None,
+    ) -> None:
+        """Add a booked row to the sum of its account and currency, and remember what speaks against it."""
+        total = self._sum(part, key)
+        total.add(amount, after, day)
+        if part.late_after is not None and day is not None and day > part.late_after:
+            self._late[key] += 1
+        if part.needs_marks and amount > 0 and not has_mark(row, part.terms):
+            self._unmarked.setdefault(key, []).append(total.count)
+        if self._has_cancelled and amount:
+            moved = (*key, amount)
+            self._moved[moved] += 1
+            if says_cancelled(row):
+                self._cancelled.setdefault(moved, []).append(row)
+
     def _first_twin(self, row: StatementRow, key: str) -> str:
         """The id of the first row with the same content, if both have the same bank reference and balance."""
         mark = hash((row.reference, row.balance, key))
@@ -262,9 +274,8 @@ class Normalizer:
         self._duplicates += 1
         return _id(key, 1)
 
-    def _sum(self, part: "_SectionReader", account: str, currency: str) -> Reconciler:
+    def _sum(self, part: "_SectionReader", key: tuple[int, str, str]) -> Reconciler:
         """The sum of one account and currency of a section."""
-        key = (part.number, account, currency)
         found = self._sums.get(key)
         if found is None:
             found = self._sums[key] = part.reconciler()
@@ -283,7 +294,7 @@ class Normalizer:
         checks = list(self._checks())
         parsed = [each for each in self._about.problems if each.code != CANCEL_UNPROVEN]
         if all(check.status == RECONCILED for check in checks):  # then the balances are right
-            parsed = [each for each in parsed if each.code != "BALANCE_UNPROVEN"]
+            parsed = [each for each in parsed if each.code not in FORGOTTEN_IF_PROVEN]
         problems = [*parsed, *self.rejected, *self._flags(checks)]
         _log(job, checks, self.rejected, self.rejected_count)
         job.log(
@@ -337,6 +348,7 @@ class Normalizer:
                 code = UNPROVEN.get(self._about.format, "NOT_CHECKED") if is_open else "NOT_CHECKED"
                 yield StatementProblem(code=code, message=f"{where}: {check.sentence}")
         yield from self._edge_problems(checks)
+        yield from self._late_problems(checks)
         yield from self._cancelled_problems(checks)
         for (number, _, _), reconciler in self._sums.items():
             if (day := reconciler.stray_day()) is not None:
@@ -356,13 +368,8 @@ class Normalizer:
         if self._duplicates and unproven:  # balances count what is booked twice
             message = f"{self._duplicates} rows are in the file twice, with the same bank reference"
             yield StatementProblem(code="DUPLICATE_ROWS", message=message)
-        self._repeated.end()
-        if unproven and self._repeated.rows:
-            message = (
-                f"{self._repeated.rows} rows of several days, up to {self._repeated.until}, are in the file already,"
-                " one after another: a part of it may be in it twice"
-            )
-            yield StatementProblem(code="DUPLICATE_ROWS", message=message)
+        if unproven:
+            yield from self._runs.problems()
 
     def _edge_problems(self, checks: list[SectionCheck]) -> Iterator[StatementProblem]:
         """What no balance says about the first and the last rows."""
@@ -378,6 +385,14 @@ class Normalizer:
         for (number, _, _), reconciler in self._sums.items():
             if number not in summed and (edge := reconciler.unbooked_edge()):
                 message = f"section {number + 1}: {edge} rows at its edge lack a balance: they may not be booked"
+                yield StatementProblem(code="BOOKING_UNPROVEN", message=message)
+
+    def _late_problems(self, checks: list[SectionCheck]) -> Iterator[StatementProblem]:
+        """Rows after the end of the printed period, which no balance counts: what is still to come is dated so."""
+        for check in checks:
+            late = self._late[check.section, check.account, check.currency]
+            if late and check.status != RECONCILED:
+                message = f"section {check.section + 1}: {late} rows are dated after the period: they may not be booked"
                 yield StatementProblem(code="BOOKING_UNPROVEN", message=message)
 
     def _cancelled_problems(self, checks: list[SectionCheck]) -> Iterator[StatementProblem]:
@@ -441,6 +456,9 @@ class _SectionReader:
         if self._period and not (about.period_from or about.opening_date):
             # The day of a statement alone: rows lie before it, and nothing says how long.
             self._checked_period = (BEFORE_ALL, self._period[1])
+        # A period that is printed whole ends with the last booking; some banks add a row of the next days.
+        is_whole = bool(self._period and about.period_from and about.period_to)
+        self.late_after = self._period[1] + LATE_DAYS if is_whole and self._period else None
         self._is_undecided = not self.terms.date_order
         self._days: dict[str, tuple[date | None, str]] = {}
 

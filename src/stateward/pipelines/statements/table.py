@@ -115,6 +115,7 @@ class StatementTable:
         self._profile: ColumnProfile | None = None
         self._title = ""  # the mark of the title above the row at hand
         self._unbooked = ""  # the title above the row at hand, if it is of what is not booked
+        self._doubtful = ""  # a title between the rows that may be of what is not booked
         self._account = ""  # that of the row at hand, by what is named above it
         self._has_accounts = False  # whether another one is named among the rows
         self._is_after_gap = False  # whether an empty row stands above the row at hand
@@ -184,6 +185,7 @@ class StatementTable:
             self._rows(layout, terms, chain(body, stream)),
             self._doubt_booking,
             [name for name in layout.headings if booking.is_of_annulled(name)],
+            [name for name in layout.headings if booking.is_of_booked(name)],
         )
         told = facts.get("currency", "")
         currency = self._currency(layout, body, told)
@@ -462,7 +464,9 @@ class StatementTable:
                     continue
                 cells.pop()
             row = self._read_odd(layout, line, cells, held)
-            is_plain = not (self._is_by_titles or self._unbooked or self._has_accounts)
+            is_plain = not (
+                self._is_by_titles or self._unbooked or self._has_accounts or self._doubtful
+            )
             if row is not None:
                 if held is not None and row.place.line != held.place.line:
                     yield held
@@ -542,6 +546,8 @@ class StatementTable:
             self._unbooked, self._is_after_gap = unbooked_title(cells), False
             self._log_row(f"line {line} is the title of the rows below it: {raw_text(cells)}")
             return None
+        if held is not None and is_title(cells) and booking.may_be_of_unbooked(cells[0]):
+            self._doubtful = cells[0].strip()
         if self._is_total_below(line, cells):
             return None
         above, self._odd_above = self._odd_above, cells
@@ -601,6 +607,10 @@ class StatementTable:
             row = msgspec.structs.replace(row, mark=self._title)
         if self._has_accounts:
             row = msgspec.structs.replace(row, account=row.account or self._account)
+        if self._doubtful:
+            message = f"rows stand below the line {self._doubtful!r}: they may not be booked"
+            self._problem("TITLE_UNKNOWN", message, row.place.line, [row.description])
+            self._doubtful = ""
         if self._unbooked and row.balance:
             self._doubt_booking(row, self._unbooked)
         elif self._unbooked and not row.note.startswith("not booked"):

@@ -297,3 +297,28 @@ def test_a_salary_among_bookings_is_no_pay_slip(tmp_path: Path) -> None:
 
     content = Content(path=path, name=path.name, head=path.read_bytes())
     assert detect(content).confidence == CONFIDENCES["pdf"]
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Extrait de votre compte en EUR", "Statement of your account", "Extracto de su cuenta"],
+)
+def test_a_statement_of_one_row_that_calls_itself_that_of_your_account_is_one(
+    tmp_path: Path, title: str
+) -> None:
+    paper = Paper(A4)
+    paper.page()
+    bank = "A Bank S.A. with a capital of many euros, registered in the commercial register of the capital city,"
+    lines: list[Line] = [
+        [(45, title)],
+        [(45, "Date"), (116, "Libellé"), (320, "Valeur"), (-470, "Débit"), (-550, "Crédit")],
+        [(45, "20/06/2026"), (116, "REMISE CHEQUE"), (320, "20/06/2026"), (-550, "3.872,09")],
+        [(45, f"{bank} with its seat in the long street behind the market, and all others")],
+    ]
+    for at, texts in enumerate(lines):
+        write(paper, 60 + at * 11, texts)
+    path = tmp_path / "statement.pdf"
+    path.write_bytes(paper.pdf())
+
+    content = Content(path=path, name=path.name, head=path.read_bytes())
+    assert detect(content).confidence == CONFIDENCES["pdf"]

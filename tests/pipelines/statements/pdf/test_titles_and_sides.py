@@ -241,3 +241,27 @@ def test_raised_letters_behind_a_day_are_part_of_it(
 
     assert [line.text for line in lines[0]] == [f"{before}{raised} {after}"]
     assert period_of(lines[0]).start.endswith("2025")
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Declined payments", "Your regular payments in the coming month", "Zu Ihrer Information"],
+)
+@pytest.mark.parametrize("has_heading", [True, False])
+def test_rows_below_a_title_that_says_nothing_known_are_doubted_where_no_balance_counts_them(
+    tmp_path: Path, title: str, *, has_heading: bool
+) -> None:
+    heading: Line = [(60, "Date"), (130, "Description"), (-560, "Amount")]
+    rows: list[Line] = [
+        [(60, "13/03/2025"), (130, "Shop"), (-560, "-40.00")],
+        [(60, "14/03/2025"), (130, "Wages"), (-560, "900.00")],
+    ]
+    ends: list[Line] = [
+        [(60, "Opening balance"), (-560, "100.00")],
+        [(60, "Closing balance"), (-560, "1,820.00")],
+    ]
+    below: list[Line] = [[(60, title)], *([heading] if has_heading else []), *rows]
+
+    assert read(tmp_path, [heading, *rows]).flags == []
+    assert read(tmp_path, [heading, *rows, *below]).flags == ["ROWS_UNPROVEN"]
+    assert read(tmp_path, [*ends, heading, *rows, *below]).flags == []

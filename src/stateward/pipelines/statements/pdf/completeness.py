@@ -51,7 +51,7 @@ def is_accounted(
         return tried.sign_reading.make is by_title
     if _is_claimed(draft, tried, totals):
         return True
-    if draft.is_inferred or any(entry.doubt for entry in tried.drafts):
+    if draft.is_inferred or any(entry.doubt or entry.title for entry in tried.drafts):
         return False
     taken = set(map(id, tried.drafts))
     left_out = [

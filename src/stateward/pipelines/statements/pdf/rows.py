@@ -24,7 +24,7 @@ from stateward.pipelines.statements.pdf.fields import (
     has_letters,
     text_start,
 )
-from stateward.pipelines.statements.pdf.titles import direction_of, title_text
+from stateward.pipelines.statements.pdf.titles import direction_of, may_be_title, title_text
 from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals, is_date
 
 CONTINUED_GAP_MAX = 2.0  # of the line height: text further below does not belong to the row
@@ -88,6 +88,7 @@ class DraftRow(msgspec.Struct, gc=False):
     currency: str = ""
     direction: str = ""  # DEBIT or CREDIT by the title of the table
     group: int = 0  # rows below the same title, whose total may be printed
+    title: str = ""  # a title between the rows, above it, that says nothing that is known
     is_dated: bool = True  # False: the date is that of the row above
     doubt: str = ""  # why it may not be a row
     has_other_date: bool = False  # it borrows its date, although another stands in it
@@ -122,6 +123,7 @@ class RowBuilder:
         )
         self._year = ""  # a line above the rows, of which it is the year
         self._is_unbooked = False  # a title between the rows says that those below it do not count
+        self._unknown_title = ""  # what else stands like a title between the rows
         self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
         self.group_totals: dict[tuple[int, int], list[str]] = {}  # by section and group
         # By section: the places and texts of dated lines without an amount.
@@ -132,7 +134,7 @@ class RowBuilder:
         """Start the rows of another account or another statement."""
         self.sections.append([])
         self._open = self._last = None
-        self._date = self._direction = self._year = ""
+        self._date = self._direction = self._year = self._unknown_title = ""
 
     def join_sections(self) -> None:
         """Make one section of all: their tables are of one account."""
@@ -144,6 +146,9 @@ class RowBuilder:
 
     def begin_table(self, direction: str, *, is_unbooked: bool = False) -> None:
         """Start a table; `direction` is what its title says about its amounts."""
+        above = self.context if self.sections and self.sections[-1] else []
+        titles = (title for line in above if (title := self._unknown(line)))
+        self._unknown_title = next(titles, "" if direction else self._unknown_title)
         self.context = []
         self._direction = direction
         self._group += 1
@@ -291,12 +296,13 @@ class RowBuilder:
             starts_right = 0 < len(opened.lines) <= self._heading_lines
         if title := self._title(heading, one, after):
             self._close()
-            self._direction, self._is_unbooked = title, False
+            self._direction, self._is_unbooked, self._unknown_title = title, False, ""
             self._group += 1
             self.context.append(one.line)
             return
         is_unbooked = vocab.NOT_BOOKED.matches(title_text(one.line.text))
         if not starts_right or is_unbooked:
+            self._unknown_title = self._unknown(one.line) or self._unknown_title
             self._end_row(one.line)
             self._is_unbooked |= is_unbooked
             return
@@ -309,6 +315,13 @@ class RowBuilder:
             self.context.append(one.line)  # of the last row of the page before
         else:
             self._end_row(one.line)
+
+    def _unknown(self, line: StatementLine) -> str:
+        """A line of one text below a row of its page that may be the title of something else; "" if it is none."""
+        rows = self.sections[-1] if self.sections else []
+        last = self._open or (rows[-1] if rows else None)
+        is_below = last is not None and last.last_page == line.page
+        return line.text if is_below and may_be_title(line) else ""
 
     def _end_row(self, line: StatementLine) -> None:
         """A line that belongs to no row: the table has ended, or is interrupted."""
@@ -362,6 +375,7 @@ class RowBuilder:
             last_base=line.base,
             last_page=line.page,
             doubt=UNBOOKED if self._is_unbooked else "",
+            title=self._unknown_title,
         )
         self._is_carried = False
         self._fill(self._open, one)

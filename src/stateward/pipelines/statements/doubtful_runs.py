@@ -1,0 +1,65 @@
+"""Runs of rows that may be in a file twice: what was pasted or printed again, and the parts of the row above them.
+
+Equal rows of one day are common, and stand side by side. Rows of several days, one after another, that are all there
+already are a part of the file that is in it twice: where days follow one another, nothing else looks so.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from stateward.pipelines.statements.model import StatementProblem
+
+REPEATED_MIN = 3  # rows that are repeated one after another, over at least two days
+PARTS_MIN = 2  # rows without a date, before their sum means something
+BORROWED = ("the date of the row above was taken", "the date is that of the row above")
+ZERO = Decimal(0)
+
+
+class DoubtfulRuns:
+    """Looks for such runs while the rows of a file pass."""
+
+    def __init__(self) -> None:
+        self._run = 0  # rows of the run at hand that are in the file already
+        self._day = ""
+        self._has_days = False
+        self._repeated = 0
+        self._until = ""
+        self._whole = self._sum = (
+            ZERO  # of the last row with a date of its own, and of those below it
+        )
+        self._parts = self._wholes = 0
+
+    def add(self, amount: Decimal, note: str, day: str, *, is_known: bool) -> None:
+        """Add a booked row; `is_known`: an equal one is in the file already."""
+        if note and note.endswith(BORROWED):
+            self._sum += amount
+            self._parts += 1
+            is_whole = bool(self._whole) and self._sum == self._whole
+            self._wholes += is_whole and self._parts >= PARTS_MIN
+        else:
+            self._whole, self._sum, self._parts = amount, ZERO, 0
+        if is_known:
+            self._has_days |= bool(self._run) and day != self._day
+            self._run += 1
+            self._day = day
+        elif self._run:
+            self._end()
+
+    def _end(self) -> None:
+        if self._run >= REPEATED_MIN and self._has_days:
+            self._until = self._until or self._day
+            self._repeated += self._run
+        self._run, self._has_days = 0, False
+
+    def problems(self) -> Iterator[StatementProblem]:
+        """What was found, once all rows have passed."""
+        self._end()
+        if self._wholes:
+            message = f"{self._wholes} rows are the sum of rows without a date below them, which may be their parts"
+            yield StatementProblem(code="TOTAL_SUSPECTED", message=message)
+        if self._repeated:
+            message = (
+                f"{self._repeated} rows of several days, up to {self._until}, are in the file already, one after"
+                " another: a part of it may be in it twice"
+            )
+            yield StatementProblem(code="DUPLICATE_ROWS", message=message)
