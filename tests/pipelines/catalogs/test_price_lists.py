@@ -145,3 +145,92 @@ def test_texts_by_language_and_numbers_by_kind_belong_to_their_product(
         "7350417012008",
         "A1",
     )
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        "Indeks;Kod kreskowy;Nazwa towaru;Cena netto;Cena brutto;Waluta",
+        "Varenr.;Stregkode;Varebetegnelse;Pris ekskl. moms;Vejl. pris;Valuta",
+        "Kód zboží;Čárový kód;Název;Cena bez DPH;Doporučená cena;Měna",
+        "Cikkszám;Vonalkód;Megnevezés;Nettó ár;Bruttó ár;Pénznem",
+        "Stok kodu;Barkod;Ürün;Birim fiyat;Tavsiye edilen fiyat;Para birimi",
+    ],
+)
+def test_a_price_list_is_read_in_the_language_of_its_supplier(
+    tmp_path: Path, headings: str
+) -> None:
+    path = tmp_path / "list.csv"
+    rows = (
+        "FRB-001;4003773000013;Hose;112,20;138,01;EUR\nFRB-002;4003773000020;Pipe;38,50;47,36;EUR\n"
+    )
+    path.write_text(f"{headings}\n{rows}")
+
+    assert detect(Content.of(path, name="list.csv")) is not None
+    assert [
+        (each["sku"], each["gtin"], each["title"], each["price"], each["currency"])
+        for each in read_file(path).products
+    ] == [
+        ("FRB-001", "4003773000013", "Hose", "112.20", "EUR"),
+        ("FRB-002", "4003773000020", "Pipe", "38.50", "EUR"),
+    ]
+
+
+@pytest.mark.parametrize("heading", ["HEK netto", "Conditions 7", "Stufe A"])
+def test_what_dealers_pay_is_the_price_and_what_is_recommended_is_not(
+    tmp_path: Path, heading: str
+) -> None:
+    """By its words, or because it is below the recommended price in every row."""
+    path = tmp_path / "list.csv"
+    path.write_text(
+        f"Art.-Nr.;Bezeichnung;VE;{heading};UVP brutto\n"
+        "10120;Schere;6;14,85;29,99\n10121;Säge;6;13,40;26,99\n10140;Zange;4;27,90;54,99\n"
+    )
+
+    assert [(each["price"], each["list_price"]) for each in read_file(path).products] == [
+        ("14.85", "29.99"),
+        ("13.40", "26.99"),
+        ("27.90", "54.99"),
+    ]
+
+
+def test_a_recommended_price_alone_is_the_price(tmp_path: Path) -> None:
+    """Weights are below and above it, and a column that is always half of it says nothing of its own."""
+    path = tmp_path / "list.csv"
+    path.write_text(
+        "Art.-Nr.;Bezeichnung;Gewicht;Punkte;UVP\n"
+        "1;Schere;31,00;15,00;30,00\n2;Säge;2,00;13,00;26,00\n3;Zange;4,00;27,00;54,00\n"
+    )
+
+    assert [each["price"] for each in read_file(path).products] == ["30.00", "26.00", "54.00"]
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_products_of_every_group_are_read(tmp_path: Path, depth: int) -> None:
+    def article(number: int, amount: str | None) -> dict[str, object]:
+        price = {"bedrag": amount, "valuta": "EUR", "btw": "21%"}
+        return {"artikelnummer": f"W-{number}", "omschrijving": f"Part {number}", "prijs": price}
+
+    groups: list[dict[str, object]] = [
+        {"groep": "Onderdelen", "artikelen": [article(1, "12,95"), article(2, None)]},
+        {"groep": "Accu's", "artikelen": [article(3, "1.049,00")]},
+    ]
+    for _ in range(depth - 1):
+        groups = [{"afdeling": "Fietsen", "groepen": groups}]
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps({"leverancier": "Example", "groepen": groups}))
+
+    found = read_file(path)
+
+    assert [(each["sku"], each["price"]) for each in found.products] == [
+        ("W-1", "12.95"),
+        ("W-3", "1049.00"),
+    ]
+    assert found.rejected == {2: "MISSING_PRICE"}
+
+
+def test_an_apostrophe_that_keeps_a_number_as_text_is_no_part_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text("SKU,Name,Price,Currency\n'00801,Cup,12.50,EUR\n5'11,Jeans,40.00,EUR\n")
+
+    assert [each["sku"] for each in read_file(path).products] == ["00801", "5'11"]

@@ -29,6 +29,10 @@ BUYERS = frozenset(
 AMOUNTS_NET = frozenset({"net", "gross", "cost", "each", "netto", "brutto"})
 BARE_PRICE = "bare_price"  # the role of a column named Net or Gross: a price, or a weight
 PRICE_UNSURE = "PRICE_UNSURE"
+# Who sells by a list of both asks for the net price; the other one is the same with the tax in it.
+GROSS = frozenset({"brutto", "bruttopreis", "gross", "ttc", "incl", "inkl", "including"})
+GROSS_RANK = 10_000  # behind every other heading of a price
+LIST_SHARE_MIN = 0.2  # of the list price, that a dealer pays at least
 QUALIFIED_RANK = 1_000  # behind every heading that is known as a whole
 CELLS_SEEN_MAX = 50  # of a column, when a currency is looked for
 # Columns by which a program names itself. In WooCommerce, Type is simple, variable or variation.
@@ -43,6 +47,8 @@ GTIN_NAMES_MIN, CONNECTOR_CHARS_MAX = 2, 5
 _SIGNS = re.compile(r"[\W_]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _DECIMALS = re.compile(r"^\D{0,5}[\d.,' ]*\d[.,]\d{1,4}\D{0,5}$")
+PAIRS_MIN = 3  # of a price and a list price
+_PLAIN_AMOUNT = re.compile(r"\D{0,4}(\d{1,3}(?:[.,' ]?\d{3})*|\d+)(?:[.,](\d{1,2}))?\D{0,4}")
 _NO_PRICE = "no heading is known as that of a price, and products have none; {} may be it"
 # Codes of currencies are words, too (ALL, TOP), and an address may have one.
 _PRICE_WORD = re.compile(
@@ -208,6 +214,8 @@ def plan_of(
         role, rank = role_of(name)
         if (simplify(name) == "type" and simple >= WOOCOMMERCE) or _holds_kinds(rows, at):
             role, rank = "kind", 0
+        if role == "price" and not GROSS.isdisjoint(simplify(name).split()):
+            rank += GROSS_RANK
         if role and (role not in best or rank < best[role][0]):
             best[role] = rank, at
     places = {role: at for role, (_, at) in best.items()}
@@ -223,6 +231,10 @@ def plan_of(
         # Without a currency, what a list asks for (RRP) is a price, and Net beside it may be a weight.
         doubts = unsure if chosen is not None or "list_price" not in places else ()
     format_ = _program(simple) or format_
+    if not {"price", "sale_price"} & places.keys() and "list_price" in places:
+        below = _columns_below(rows, places["list_price"], set(places.values()))
+        if len(below) == 1:
+            places["price"] = below[0]
     _lend(places, format_)
     taken = set(places.values())
     if not bare and not PRICES & places.keys():
@@ -244,6 +256,32 @@ def plan_of(
         "",
     )
     return ColumnPlan(names, places, others, format_, currency, doubts)
+
+
+def _columns_below(rows: Sequence[Sequence[str]], listed: int, taken: set[int]) -> list[int]:
+    """Columns without a known heading that are below the list price in every row: what dealers pay."""
+    width = max(map(len, rows), default=0)
+    found = []
+    for at in range(width):
+        pairs = [
+            (_number(row[at]), _number(row[listed]))
+            for row in rows[:CELLS_SEEN_MAX]
+            if at not in taken and max(at, listed) < len(row)
+        ]
+        shares = [one / other for one, other in pairs if one is not None and other]
+        is_below = all(LIST_SHARE_MIN < share < 1 for share in shares)
+        if len(shares) >= PAIRS_MIN and is_below and len({*shares}) > 1:
+            found.append(at)
+    return found
+
+
+def _number(cell: str) -> float | None:
+    """An amount in cents or whole, by its last sign; a comparison of two columns needs no more."""
+    found = _PLAIN_AMOUNT.fullmatch(cell.strip())
+    if found is None:
+        return None
+    whole, rest = re.sub(r"\D", "", found[1]), found[2] or ""
+    return float(f"{whole}.{rest or 0}")
 
 
 def _holds_kinds(rows: Sequence[Sequence[str]], at: int) -> bool:

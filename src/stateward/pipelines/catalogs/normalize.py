@@ -264,7 +264,7 @@ class Normalizer:
         if row.fault == LONG_ROW:
             raise _Rejected("RAGGED_ROW")
         flags = [row.fault] if row.fault else []
-        sku, handle = row.sku.strip(), row.handle.strip()
+        sku, handle = _sku(row.sku), row.handle.strip()
         group = row.parent.strip() or handle
         parent = self._parents.get(group, NO_PARENT) if group else NO_PARENT
         if (
@@ -582,6 +582,12 @@ def row_ranges(rows: list[int]) -> str:
         else:
             parts.append([row, row])
     return ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def _sku(printed: str) -> str:
+    """A SKU without the apostrophe by which a spreadsheet keeps a number as text: `'00801`."""
+    sku = printed.strip()
+    return sku[1:] if sku[:1] == "'" and "'" not in sku[1:] else sku
 
 
 def _options_of(row: PrintedProduct, parent: _Parent) -> dict[str, str]:

@@ -38,6 +38,7 @@ PrintedCells: TypeAlias = dict[str, str]
 
 BATCH_ROWS = 100
 DEPTH_MAX = 4
+GROUPS_DEPTH_MAX = 8  # objects and lists around the products
 SAME_NAME_MAX = 100
 VALUE_CHARS_MAX = 100_000
 OBJECTS_MAX = 1_000_000  # that are saved of a torn file
@@ -153,7 +154,8 @@ class ObjectMaker:
             if role == BARE_PRICE:
                 bare[name] = value
                 continue
-            if not role or (role in found and found[role][0] <= rank):
+            is_rate = role in PRICES and value.endswith("%")  # of the tax, inside of a price
+            if not role or is_rate or (role in found and found[role][0] <= rank):
                 other[name] = value
                 continue
             if role in found:
@@ -239,15 +241,15 @@ def _whole_objects(text: str) -> JsonValue:
 
 
 def _products(value: JsonValue, depth: int) -> list[JsonObject]:
-    """The longest list of objects that look like products."""
-    if depth > DEPTH_MAX:
+    """The longest list of objects that look like products; of a list of groups, the products of all of them."""
+    if depth > GROUPS_DEPTH_MAX:
         return []
     if isinstance(value, list):
         objects = [_unwrap(each) for each in value if isinstance(each, dict)]
         if any(map(_is_product, objects[:20])):
             return objects
-        lists = [_products(each, depth + 1) for each in objects[:20]]
-        return max(lists, key=len, default=[])
+        # Each group of a price list has its own products, and all of them are the catalogue.
+        return [product for each in objects for product in _products(each, depth + 1)]
     if not isinstance(value, dict):
         return []
     lists = [_products(each, depth + 1) for each in value.values()]
