@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.experiments.schema import heading_unit
+from stateward.pipelines.experiments.units import is_unit
 from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.files import ZIP, is_binary
 from stateward.pipelines.kit.sheet_texts import first_texts
@@ -33,6 +34,8 @@ _MEASURED = frozenset(
 )  # fmt: skip
 EVEN_STEPS = 0.8  # of the steps from reading to reading: some are lost
 DAY_S = 24 * 60 * 60
+WIDE_MIN = 6  # columns of numbers: an account has three, and its words
+_ANY_NUMBER = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]{1,4})?")
 DECIMALS_MIN = 4  # of a number that is no amount of money
 LINES_SEEN = 20
 # Of the rows that must be as wide as the first: prose has commas, but not as many in each line.
@@ -42,14 +45,6 @@ WORDY_ROWS_MIN = 4
 UNITS_MIN = 2
 WIDTH_MIN = 3  # of a table below other lines, which have a name and a value
 NAMES_MAX = 10_000
-# What stands in brackets after a heading is a unit only if it is made of these: banks write "Amount (total)" and
-# "Kundenreferenz (End-to-End)".
-_UNIT = re.compile(
-    r"(?:da|[fpnuµμmcdhkMGT])?(?:m|g|s|A|K|mol|cd|L|l|Hz|N|Pa|J|W|Wh|V|Ω|ohm|T|F|C|S|eV|cal|bar|M|Da|U|IU|Bq|Gy|Sv|lx|B)"
-    r"|[°º]?[CF]|deg[CFK]?|degrees|rad|sr|%|‰|pct|percent|pp[mbt]|sec|min|h|hrs?|d|a|yr|(?:day|hour|minute|second|month|year)s?"
-    r"|n|counts?|px|bp|pH|mmHg|ha|rpm|dBm?|a\.u\.|in|inch(?:es)?|ft|lbs?|oz|mph|psi|t|individuals|cells|cfu|copies",
-    re.IGNORECASE,
-)
 # Words of a spreadsheet of money. Its texts are seen without its rows, so that one such heading speaks against it.
 _MONEY = re.compile(
     r"\b(?:balance|saldo|solde|kontostand|amounts?|betrag|montant|importe|importo|debit|credit|d[eé]bit|cr[eé]dit|soll|haben|iban|"
@@ -73,7 +68,6 @@ _DESCRIPTION = re.compile(
     r'\s*\{(?=[\s\S]{0,4000}"resources"\s*:\s*\[)[\s\S]{0,8000}"(?:path|schema)"\s*:'
 )
 WORKBOOK = "xl/workbook.xml"
-_UNIT_PARTS = re.compile(r"[\s()/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
 
 
 def detect(content: Content) -> Detected | None:
@@ -125,7 +119,7 @@ def _is_units_row(cells: Sequence[str]) -> bool:
     """Whether the row below the headings holds units and nothing else: `mm;kg/m³;°C`, in any encoding."""
     bare = (cell.replace("\ufffd", " ").strip(' "[]()-') for cell in cells)
     filled = [cell for cell in bare if cell]
-    return len(filled) >= UNITS_MIN and all(map(_is_unit, filled))
+    return len(filled) >= UNITS_MIN and all(map(is_unit, filled))
 
 
 def _table(confidence: int) -> Detected:
@@ -155,14 +149,17 @@ def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
     columns = [
         [cell.strip() for cell in column if cell.strip()] for column in zip(*rows, strict=False)
     ]
-    has_words = any(map(_WORDS.search, chain.from_iterable(columns)))
+    is_wide = sum(all(map(_ANY_NUMBER.fullmatch, column)) for column in columns) >= WIDE_MIN
+    # Of a wide table, a word that ends each row says nothing of it.
+    told = [column for column in columns if not is_wide or len({*column}) > 1]
+    has_words = any(map(_WORDS.search, chain.from_iterable(told)))
     is_signed = any(cell.startswith(("-", "+", "(")) for cell in chain.from_iterable(columns))
     fine = [
         column
         for column in columns
         if sum(map(bool, map(_FINE.fullmatch, column))) > len(column) / 2
     ]
-    return bool(fine) or not (has_words or is_signed)
+    return bool(fine) or not (has_words or (is_signed and not is_wide))
 
 
 def _are_readings(rows: Sequence[Sequence[str]]) -> bool:
@@ -195,12 +192,13 @@ def _units(headings: Sequence[str]) -> int:
     """How many headings name a unit of measurement; a currency is none."""
     # A sign that another encoding writes (°, µ, ²) leaves a unit one.
     bare = (each.replace("\ufffd", "").strip(' "') for each in headings)
-    return sum(_is_unit(heading_unit(each)[1]) for each in bare)
+    return sum(is_unit(heading_unit(each)[1]) for each in bare)
 
 
-def _is_unit(text: str) -> bool:
-    parts = [text] if _UNIT.fullmatch(text) else [*filter(None, _UNIT_PARTS.split(text))]
-    return bool(parts) and all(map(_UNIT.fullmatch, parts))
+def _is_composed_unit(text: str) -> bool:
+    """Whether a cell is a unit of which no word or name is made: `g/kg`, `µS/cm`, `°C`, and not `m` or `A`."""
+    bare = text.strip(" []()")
+    return any(sign in bare for sign in "/·²³°%‰^") and is_unit(bare)
 
 
 def _archive(content: Content) -> Detected | None:
@@ -223,7 +221,11 @@ def _archive(content: Content) -> Detected | None:
 def _spreadsheet(content: Content) -> Detected:
     """A spreadsheet: research data for sure only by units and what is measured, and never beside words of money."""
     texts = first_texts(content.path)
-    is_told = _units(texts) >= UNITS_MIN or sum(map(_names_measure, texts)) >= MEASURED_MIN
+    is_told = (
+        _units(texts) >= UNITS_MIN
+        or sum(map(_names_measure, texts)) >= MEASURED_MIN
+        or sum(map(_is_composed_unit, texts)) >= UNITS_MIN
+    )
     is_money = any(_MONEY.search(each) and not _units([each]) for each in texts)
     confidence = MEASUREMENTS if is_told and not is_money else ARCHIVE
     return Detected(source_type="dataset", format="spreadsheet", confidence=confidence)

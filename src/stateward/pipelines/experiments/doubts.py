@@ -21,7 +21,7 @@ LEVEL_ROWS_MIN, LEVEL_CHANGES_MAX = 4, 2
 KEYS_REPEATED_MAX = 2
 PERCENT, WHOLE = "%", 100
 NINES = re.compile(
-    r"-?9{3,8}(?:\.[09]{1,4})?"
+    r"-?9{3,8}(?:\.[09]{1,4})?|-([6-9])\1"
 )  # that instruments write for a missing value, and are told of apart
 _KEY = re.compile(r"[^\W\d_]{1,8}[-_ ]?[0-9]{1,8}[a-z]?")
 

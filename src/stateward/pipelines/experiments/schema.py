@@ -28,6 +28,7 @@ NUMERIC = ("integer", "number")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]{1,4})?")
+_DAY_OF_DIGITS = re.compile(r"(?:19|20)[0-9]{6}")
 _SPECIAL = {"NaN", "INF", "-INF"}
 TRUE, FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 # A unit in brackets, in parentheses, after a slash, or after the last underscore if it is a usual one, perhaps per
@@ -39,7 +40,7 @@ _USUAL = (
 _PER = r"(?i:m2|m3|ha|d|day|year|yr)"
 _UNITS = (
     re.compile(r"(?P<name>.+?)\s*\[(?P<unit>[^\[\]]{1,30})\]"),
-    re.compile(r"(?P<name>.+?)\s*\((?P<unit>[^\s()]{1,12})\)"),
+    re.compile(r"(?P<name>.+?)\s*\((?:(?:in|unit:?|en|à|w)\s)?(?P<unit>[^\s()]{1,12})\)"),
     re.compile(r"(?P<name>.+?)\s+/\s*(?P<unit>[^\s/]{1,12})"),
     re.compile(rf"(?P<name>.+?)_(?P<unit>(?:{_USUAL})(?:_per_(?:{_USUAL}|{_PER}))+)"),
     re.compile(rf"(?P<name>.+)_(?P<unit>{_USUAL}|t)"),
@@ -332,6 +333,10 @@ def _infer(heading: str, cells: Sequence[str]) -> Field:
     ]
     if not cells:
         return Field(name=heading, unit=unit)
+    if all(map(_DAY_OF_DIGITS.fullmatch, cells)) and not unit:
+        day = Field(name=heading, type="date", format="%Y%m%d")
+        if all(_fits(day, text) for text in {*cells}):
+            return day
     texts = Counter(cells)  # most columns of long tables repeat theirs
     fitting: list[int] = []
     for field in candidates:

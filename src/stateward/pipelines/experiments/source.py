@@ -17,6 +17,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
+from stateward.pipelines.experiments.labels import count_labels, units_in_labels
 from stateward.pipelines.experiments.schema import (
     BAD_SCHEMA,
     CellFault,
@@ -26,6 +27,7 @@ from stateward.pipelines.experiments.schema import (
     read_schema,
 )
 from stateward.pipelines.experiments.settings import ExperimentSettings
+from stateward.pipelines.experiments.units import is_unit
 from stateward.pipelines.kit.archives import (
     check_inflated,
     check_sizes,
@@ -60,6 +62,8 @@ UNIT_CHARS_MAX = 20
 NO_HEADER = "NO_HEADER"
 PREAMBLE_SKIPPED = "PREAMBLE_SKIPPED"
 UNITS_ROW = "UNITS_ROW"
+LABELS_ROW = "LABELS_ROW"
+_FORMULA = re.compile(r"(?=.*[0-9])(?:[A-Z][a-z]?[0-9]{0,2}){2,6}")
 MISSING_TOLD = "MISSING_TOLD"
 HEADER_REPEATED = "HEADER_REPEATED"
 SHEET_LEFT_OUT = "SHEET_LEFT_OUT"
@@ -372,6 +376,16 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
         }
         below = below[1:]
         notes.append(f"{UNITS_ROW}: the row below the headings of {plan.name} is read as units")
+    if (
+        plan.schema is None
+        and has_header
+        and (count := count_labels(below, settings.missing_values))
+    ):
+        units |= units_in_labels(headings, [cells for _, cells in below[:count]])
+        below = below[count:]
+        notes.append(
+            f"{LABELS_ROW}: {count} rows below the headings of {plan.name} describe its columns and were left out"
+        )
     if missing:
         told = ", ".join(missing)
         notes.append(f"{MISSING_TOLD}: {told} in {plan.name} is no value, as a comment of it says")
@@ -511,6 +525,8 @@ def _bare_unit(cell: str) -> str:
     bare = cell.strip()
     if bare[:1] + bare[-1:] in ("[]", "()"):  # not one of a unit: W/(m·K)
         bare = bare[1:-1].strip()
+        if _FORMULA.fullmatch(bare) and not is_unit(bare):  # pH (CaCl2): in what it was measured
+            return ""
     return "" if bare == "-" else bare
 
 
