@@ -314,3 +314,31 @@ def test_a_quantity_that_stands_wide_of_its_price_is_not_part_of_it() -> None:
     ]
 
     assert values(receipt_fields(lines, languages=["fr"], is_told=True))["total"] == "135.00"
+
+
+BILLS = {
+    "French": (
+        ["EDF", "du 14/05/2025", "Votre contrat : Tarif Bleu", "Montant total à payer : 176,19 EUR",
+         "Prélevé automatiquement le 30/05/2025 sur votre compte", "Prochaine facture vers le 14/07/2025",
+         "Total HT 150,18 TVA 26,01", "EDF SA au capital de 2 084 365 041 EUR - 552 081 317 RCS Paris."],
+        ("EDF SA", "2025-05-14"),
+    ),
+    "German": (
+        ["Stadtwerke Beispiel", "Rechnungsdatum 14.05.2025", "Ihr Tarif: Strom Basis", "Gesamtbetrag 176,19 EUR",
+         "Der Betrag wird am 30.05.2025 per Lastschrift eingezogen", "darin 19 % MwSt 28,13",
+         "Sitz Ulm · Stadtwerke Beispiel GmbH, Amtsgericht Ulm HRB 1234"],
+        ("Stadtwerke Beispiel GmbH", "2025-05-14"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*BILLS])
+def test_a_bill_is_of_the_company_in_its_small_print_and_not_of_the_day_of_its_payment(
+    name: str,
+) -> None:
+    texts, expected = BILLS[name]
+
+    found = values(read("\n".join(texts)))
+
+    assert (found["merchant"], found["date"]) == expected
+    assert found["total"] == "176.19"

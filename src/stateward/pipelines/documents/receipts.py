@@ -52,6 +52,14 @@ _DATES = re.compile(
     r"|(?<!\d)\d{1,2}[. -]{0,2}[^\W\d_]{3,10}[., '-]{0,2}(?:20\d{2}|\d{2})(?![\d:])"
     r"|\b[^\W\d_]{3,10}[. ]{1,2}\d{1,2},? ?20\d{2}(?!\d)"
 )
+# `Votre contrat : Tarif Bleu` tells something of the customer or the bill.
+_LABELLED = re.compile(r"[^:]{2,40}\s?:\s+\S")
+_REGISTERED = re.compile(
+    r"(?:^|[.;|·•\u2013-]\s)(?P<name>[A-ZÀ-Þ][\w&'.-]{1,30}(?:\s[\w&'.-]{1,30}){0,4}?\s"
+    r"(?:SA|SAS|SASU|SARL|SE|GmbH|AG|KG|Ltd|Limited|plc|S\.?p\.?A\.?|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|S\.?L\.?|S\.?A\.?|Oy|AB|ASA?|A/S|ApS))"
+    r"[\s,;·|-](?=.{0,60}(?:au capital|RCS|SIREN|HRB|Amtsgericht|[Rr]egistered|[Cc]ompany (?:no|number)"
+    r"|Registro Mercantil|KvK|[Cc]apitale sociale|[Oo]rg\.?[- ]?n))"
+)
 _TIME = re.compile(r"\b\d{1,2}[:.]\d{2}(?::\d{2})?(?:\s?[AaPp][Mm])?\b")
 
 
@@ -370,6 +378,9 @@ class _ReceiptReading:
             for index in range(min(MERCHANT_LINES, len(self._lines)))
             if (name := self._name(index))
         }
+        named = [index for index in names if self._words.has("company", self._folded[index])]
+        if not named and (issuer := self._issuer()) is not None:
+            return issuer
         if not names:
             return None
         company = [index for index in names if self._words.has("company", self._folded[index])]
@@ -385,10 +396,30 @@ class _ReceiptReading:
             where=line.where,
         )
 
+    def _issuer(self) -> ReceiptField | None:
+        """The company that the small print names with its register or capital, if the first lines name it, too."""
+        above = {word for text in self._folded[:MERCHANT_LINES] for word in text.split()}
+        for index, text in enumerate(self._texts):
+            found = _REGISTERED.search(text)
+            if found is not None and _bare(found["name"]).split()[0] in above:
+                line = self._lines[index]
+                return ReceiptField(
+                    field="merchant",
+                    value=found["name"],
+                    raw=text,
+                    confidence=80,
+                    page=line.page,
+                    where=line.where,
+                )
+        return None
+
     def _name(self, index: int) -> str:
         """The name that a line may be: no address, no headings of a table, and without the word that it is a bill."""
         text, bare = self._texts[index], self._folded[index]
-        if not _is_name(text) or _ADDRESS.search(text):
+        if (found := _REGISTERED.search(text)) is not None:
+            return found["name"]
+        is_labelled = _LABELLED.match(text) and not self._words.has("company", bare)
+        if not _is_name(text) or _ADDRESS.search(text) or is_labelled:
             return ""
         if len(set(self._words.lists["headings"].findall(bare))) >= HEADINGS_MIN:
             return ""

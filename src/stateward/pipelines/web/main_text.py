@@ -18,6 +18,13 @@ from stateward.pipelines.kit.dates import MONTH_TABLE, month_names
 from stateward.pipelines.kit.failures import NO_TEXT
 from stateward.pipelines.kit.files import is_binary
 from stateward.pipelines.web.captures import INVALID_HTML, CapturedPage, decode_page
+from stateward.pipelines.web.page_frame import (
+    GENERIC_TITLE,
+    heading_of_title,
+    listed_author,
+    without_bars,
+)
+from stateward.pipelines.web.posts import with_all_posts
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -69,6 +76,7 @@ _NO_NAME = re.compile(
     r"actualizado|pubblicato|aggiornato|gepubliceerd|jump|print|share|comments?|ratings?|reviews?)\b",
     re.IGNORECASE,
 )
+_PART_OF_LINE = re.compile(r"\s[»\u203a|·•\u2013\u2014]\s")
 _NAMED_BY = re.compile(r"^(?:(?:written )?by|par|por|przez)\s+(?=\S)", re.IGNORECASE)
 _WRITTEN_BY = re.compile(
     rf"{_LINE_START}(?i:(?:posted|written) by|publicado por|escrito por|publi[ée] par|[ée]crit par|veröffentlicht von"
@@ -95,15 +103,6 @@ _SIGNED = re.compile(
     r"|(?:text[eo]?|testo|tekst|words|story|written by"  # codespell:ignore tekst
     r"|autor(?:in)?|auteure?|autora|autore|author)\s?:)\s?"  # codespell:ignore autor
     rf"({_NAME_WORD}(?:\s(?:(?:de|van|von|der|den|la|del|di|da)\s)?{_NAME_WORD}){{1,3}})\.?"
-)
-# What a site calls every page of a kind. The title of such a page is its first heading.
-_GENERIC_TITLE = re.compile(
-    r"communiqués?(?: de presse)?|press releases?|pressemitteilung(?:en)?"  # codespell:ignore presse
-    r"|pressemeldung|meldung|aktuelles|news|newsroom"
-    r"|actualités?|actus?|comunicad[oa]s?(?: de prensa)?|notas? de prensa|noticias?|comunicat[oi](?: stampa)?|notizie"
-    r"|persbericht(?:en)?|nieuws(?:bericht)?|articles?|artikel|blog|posts?|home|homepage|accueil|startseite|inicio"
-    r"|untitled(?: document)?|unbenanntes dokument|document sans nom|index|page",  # codespell:ignore dokument
-    re.IGNORECASE,
 )
 _HEADING = re.compile(r"<h([123])\b[^<>]{0,500}>(.{1,600}?)</h\1\s*>", re.IGNORECASE | re.DOTALL)
 _WRITTEN_THEN = re.compile(
@@ -191,7 +190,7 @@ def read_page(page: CapturedPage) -> PageText:
             text = ""  # what was found is shown only where scripts do not run
         elif len(whole) > len(text):
             text, is_main = whole, False
-    text = _tidy(text)
+    text = _tidy(with_all_posts(text, html) if is_main else text)
     if not text:
         raise FatalFailure(
             "the page has no text; it may be filled by a script: save it from a browser",
@@ -204,7 +203,10 @@ def read_page(page: CapturedPage) -> PageText:
     return PageText(
         text=_without_frame(text, title),
         title=title,
-        author=_names(found.get("author", "")) or _byline_author(above) or _signature(html),
+        author=_names(found.get("author", ""))
+        or _byline_author(above)
+        or _signature(html)
+        or listed_author(html),
         date=date,
         doubted_date=doubted_date,
         site=_line(found.get("sitename", "")),
@@ -586,7 +588,9 @@ def _tidy(text: str) -> str:
 
 def _names(told: str) -> str:
     """The names of authors among the parts of a byline, each without the word before it."""
-    names = (_NAMED_BY.sub("", _line(part)) for part in told.split(";"))
+    # A forum prints the moment behind the name: `by quadman » Sat Feb 15, 2025`.
+    parts = (_PART_OF_LINE.split(_line(part))[0] for part in told.split(";"))
+    names = (_NAMED_BY.sub("", part) for part in parts)
     return "; ".join(name for name in names if name and not _NO_NAME.search(name))
 
 
@@ -609,11 +613,15 @@ def _signature(html: str) -> str:
 def _title(found: str, html: str, above: Sequence[str] = ()) -> str:
     """The title, unless it only says what kind of page it is, or whose, and a heading says more."""
     headings = [_line(unescape(_MARKUP.sub(" ", text))) for _, text in _HEADING.findall(html)]
-    if _GENERIC_TITLE.fullmatch(found):
+    if GENERIC_TITLE.fullmatch(found):
         return next(
-            (each for each in headings if each and not _GENERIC_TITLE.fullmatch(each)), found
+            (each for each in headings if each and not GENERIC_TITLE.fullmatch(each)), found
         )
-    return _heading_of_byline(found, headings, above) or found
+    return (
+        heading_of_title(found, html, headings, above)
+        or _heading_of_byline(found, headings, above)
+        or found
+    )
 
 
 def _heading_of_byline(found: str, headings: Sequence[str], above: Sequence[str]) -> str:
@@ -627,12 +635,12 @@ def _heading_of_byline(found: str, headings: Sequence[str], above: Sequence[str]
     near = [line for line in above[max(0, at - BYLINE_GAP_MAX) : max(at, 0)] if line in headings]
     if not near or found not in above[: at - BYLINE_GAP_MAX + 1] or near[-1] == found:
         return ""
-    return "" if _GENERIC_TITLE.fullmatch(near[-1]) else near[-1]
+    return "" if GENERIC_TITLE.fullmatch(near[-1]) else near[-1]
 
 
 def _without_frame(text: str, title: str) -> str:
     """The text without its own title and day above it, and without what a press office writes below every release."""
-    lines = text.split("\n")
+    lines = without_bars(text.split("\n"))
     bare = "".join(title.casefold().split())
     at = next(
         (

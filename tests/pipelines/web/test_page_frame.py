@@ -1,0 +1,90 @@
+"""The site around a text: its name in the title, who it says has published the page, its bars; and threads of posts."""
+
+import pytest
+
+from stateward.pipelines.web.captures import CapturedPage
+from stateward.pipelines.web.main_text import PageText, read_page
+
+TEXT = (
+    "The footbridge at the weir will be closed to all users while the decking is replaced by the council. "
+    "Walkers should use the road bridge six hundred metres upstream, where the diversion is signed in both directions."
+)
+
+
+def page(body: str, *, title: str, body_class: str = "") -> PageText:
+    html = (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>'
+        f'<body class="{body_class}">{body}</body></html>'
+    )
+    return read_page(CapturedPage(html=html.encode()))
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "expected"),
+    [
+        # The heading of the site stands above that of the text, and the title names both.
+        ("Left channel buzzes - Amp Repair Board",
+         "<h1>Amp Repair Board</h1><p>Solder first</p><h2>Left channel buzzes</h2>", "Left channel buzzes"),
+        ("Amp Repair Board :: Left channel buzzes",
+         "<h1>Amp Repair Board</h1><h2>Left channel buzzes</h2>", "Left channel buzzes"),
+        # A section of the site is named in the title, too, and stands above the text.
+        ("Left channel buzzes - Repairs", "<h3>Repairs</h3><h1>Left channel buzzes</h1>", "Left channel buzzes"),
+        # Only the site and a word that says nothing.
+        ("Valnord - Press release", "<h2>Valnord opens a workshop</h2>", "Valnord opens a workshop"),
+    ],
+)  # fmt: skip
+def test_the_title_is_that_of_the_text_and_not_of_the_site(
+    title: str, body: str, expected: str
+) -> None:
+    assert page(f"{body}<div><p>{TEXT}</p><p>{TEXT}</p></div>", title=title).title == expected
+
+
+@pytest.mark.parametrize("label", ["From:", "Published by", "Herausgeber"])
+def test_a_list_of_properties_says_who_published_a_page(label: str) -> None:
+    body = (
+        f"<main><h1>Closure of a crossing</h1><dl><dt>{label}</dt><dd><a>Environment Agency</a></dd>"
+        f"<dt>Published</dt><dd>11 March 2025</dd></dl><p>{TEXT}</p><p>{TEXT}</p></main>"
+    )
+
+    assert page(body, title="Closure of a crossing").author == "Environment Agency"
+
+
+def test_the_way_to_a_page_and_its_notice_of_cookies_are_no_text() -> None:
+    body = (
+        "<table><tr><td><h1>Closure of a crossing</h1><p>You are here: Home &gt; News &gt; Notices</p>"
+        f"<p>{TEXT}</p><p>Objections are to be made in writing by the end of the month, it says. {TEXT}</p>"
+        "<p>This site uses cookies to count its visitors. | Legal | Sitemap</p></td></tr></table>"
+    )
+
+    text = page(body, title="Closure of a crossing").text
+
+    assert "Walkers should use" in text
+    assert "You are here" not in text
+    assert "cookies" not in text
+
+
+def thread(body_class: str) -> str:
+    posts = "".join(
+        f'<div class="post"><p class="author">by <b>user{at}</b> » Sat Feb 1{at}, 2025 8:02 pm</p>'
+        f'<div class="content">Answer number {at} is about the left channel, which hums.<br>{TEXT}</div></div>'
+        for at in range(4)
+    )
+    return page(
+        f"<h1>Amp Repair Board</h1><h2>Left channel buzzes</h2>{posts}<div>Who is online: 3 guests</div>",
+        title="Left channel buzzes - Amp Repair Board",
+        body_class=body_class,
+    ).text
+
+
+def test_all_posts_of_a_thread_are_its_text() -> None:
+    text = thread("section-viewtopic")
+
+    assert [f"Answer number {at}" in text for at in range(4)] == [True] * 4
+    assert "guests" not in text
+
+
+def test_the_moment_behind_the_name_of_a_post_is_no_part_of_the_name() -> None:
+    byline = '<p class="author">by <strong>quadman</strong> » Sat Feb 15, 2025 8:02 pm</p>'
+    body = f"<article>{byline}<p>{TEXT}</p></article>"
+
+    assert "Feb" not in page(body, title="Left channel buzzes").author
