@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stateward.core.errors import InvalidRequest, InvalidTransition
 from stateward.ledger import Ledger, LedgerEntry, LedgerState, chain
 from stateward.ledger.builder import are_plain
+from stateward.ledger.delta import readable_prefix
 from stateward.ledger.legacy import LegacyMapping, LegacyReader
 from stateward.ledger.migration_report import MigrationCounts
 from stateward.ledger.record import encode_json, to_microseconds
@@ -126,7 +127,10 @@ def test_a_document_may_move_twice_in_one_group(tmp_path: Path) -> None:
 def sealed(count: int) -> list[bytes]:
     lines, head = [], chain.GENESIS
     for number in range(count):
-        body = b'{"doc_id":"doc:%d","seq":%d,"n":1' % (number, number + 1)
+        body = (
+            b'{"doc_id":"doc:%d","old_state":null,"new_state":"pending","timestamp":1.0,"adapter":"",'
+            b'"seq":%d,"n":1' % (number, number + 1)
+        )
         line, head = chain.seal(body, head)
         lines.append(line)
     return lines
@@ -162,9 +166,13 @@ def test_lines_checked_in_bulk_are_those_that_are_good_one_by_one(
 def test_numbers_are_checked_line_by_line() -> None:
     lines = sealed(5)
 
-    assert chain.consecutive_prefix(lines, 1) == lines
-    assert chain.consecutive_prefix(lines, 2) == []
-    assert chain.consecutive_prefix([*lines[:2], lines[3]], 1) == lines[:2]
+    def numbers(texts: list[bytes], seq: int) -> list[int]:
+        return [line.seq for line in readable_prefix(texts, seq)[0]]
+
+    assert numbers(lines, 1) == [1, 2, 3, 4, 5]
+    assert numbers(lines, 2) == []
+    assert numbers([*lines[:2], lines[3]], 1) == [1, 2]
+    assert "cannot be read" in (readable_prefix([*lines[:2], b'{"seq":3}\n'], 1)[1] or "")
 
 
 OLD_LINES = st.fixed_dictionaries(

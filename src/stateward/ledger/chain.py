@@ -75,19 +75,6 @@ def position_of(line: bytes) -> tuple[int, int] | None:
     return int(parts[0]), int(parts[1])
 
 
-def consecutive_prefix(lines: list[bytes], seq: int) -> list[bytes]:
-    """The lines at the start that are numbered `seq`, `seq + 1` and so on.
-
-    A hash says that a line is what was written after its predecessor, not that it is the line with this number.
-    """
-    for at, line in enumerate(lines, seq):
-        number = b',"seq":%d,"n":' % at
-        found = line.rfind(number, -SEAL_BYTES - _NUMBERS_BYTES_MAX)
-        if found < 0 or not line[found + len(number) : -SEAL_BYTES].isdigit():
-            return lines[: at - seq]
-    return lines
-
-
 def consistent_lines_after(tail: bytes, *, first_bad: int) -> Iterator[tuple[int, int]]:
     """(seq, n) of the lines behind the first bad byte that match their own predecessor.
 

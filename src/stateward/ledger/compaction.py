@@ -275,7 +275,7 @@ def _changed_documents(
     `read` hears of each delta that was read: that takes longest where few documents have many lines.
     """
     if sum(delta.end for delta in deltas) <= TEXTS_BYTES_MAX:
-        texts = {quoted_id_of(text): text for delta in deltas for text in delta.lines()}
+        texts = {quoted_id_of(text): text for delta in deltas for text, _ in delta.lines()}
         texts.pop(b'""', None)  # control lines
         return sorted(texts), texts.__getitem__
     positions = latest_positions(deltas, read)
@@ -376,7 +376,7 @@ def fingerprint(path: Path, info: DeltaInfo) -> tuple[str, TileBuilder, int]:
             size += len(data)
             yield data
 
-    for text in sealed_lines(chunks(), info):
+    for text, _ in sealed_lines(chunks(), info):
         tree.add(leaf_hash(text))
     tree.finish()
     return digest.hexdigest(), tree, size

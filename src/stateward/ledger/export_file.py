@@ -14,11 +14,11 @@ import msgspec
 
 from stateward.core.errors import Damage, InvalidRequest, LedgerDamaged
 from stateward.ledger import chain
-from stateward.ledger.delta import checked_lines, unreadable
+from stateward.ledger.delta import checked_lines
 from stateward.ledger.disk import Disk, file_chunks
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.manifest import DELTA_NAME, effective_ranges, is_ledger
-from stateward.ledger.record import LedgerLine, decode_line, rollback_of
+from stateward.ledger.record import LedgerLine, rollback_of
 from stateward.ledger.verification import LedgerVerification, verify
 from stateward.ledger.view import Progress, no_progress
 from stateward.proofs.history_file import HistoryFileCheck, is_history
@@ -162,15 +162,13 @@ class _LogFileCheck:
     def lines(self) -> Iterator[LedgerLine]:
         """Every line, checked. Raises `LedgerDamaged` at the first bad one."""
         name, chunks = self._path.name, file_chunks(self._path, bytes_max=self._end)
-        for text in checked_lines(chunks, previous=chain.GENESIS, name=name, seq=1):
+        for text, line in checked_lines(chunks, previous=chain.GENESIS, name=name, seq=1):
             self.count += 1
             self.head = chain.head_of(text).decode()
             self._span.add(leaf_hash(text))
             if self.count % WRITE_LINES == 0:
                 self._progress(name, self.count)
-            if (found := unreadable([text])) is not None:
-                raise LedgerDamaged.at(name, found[1], seq=self.count)
-            yield decode_line(text)
+            yield line
 
     def _check_anchor(self) -> None:
         """Lines are bound to those before them, never to those after: only the anchor shows a cut at the end."""

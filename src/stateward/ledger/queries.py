@@ -194,7 +194,8 @@ class LedgerQueries:
     def lines(self, *, after: int = 0) -> Iterator[bytes]:
         """The same as the bytes in the files."""
         with self._current_view() as view:
-            return view.log_lines(after=after)
+            found = view.log_lines(after=after)
+        return (text for text, _ in found)
 
     def follow(
         self,

@@ -27,7 +27,6 @@ from stateward.ledger.delta import (
     durability_proof,
     proof_of_another_writer,
     read_chunks,
-    unreadable,
     without_padding,
 )
 from stateward.ledger.delta_index import INDEX_SUFFIX, IndexCheck
@@ -55,8 +54,6 @@ from stateward.ledger.record import (
     IMPORT_OPENED,
     LedgerLine,
     decode_json,
-    decode_line,
-    decode_lines,
     encode_json,
     line_from_snapshot,
     rollback_of,
@@ -80,7 +77,6 @@ PROGRESS_LINES = 65_536
 """Often enough for a person who waits, and too seldom to be seen in the time that it takes."""
 ATTEMPTS_MAX = 5
 """A writer replaces its manifest once a day or so; more often than this during one pass is something else."""
-_CONTROL_START = b'{"doc_id":"",'
 _NO_STATE = (None, 0)
 
 
@@ -260,6 +256,9 @@ class LedgerVerifier:
             self._report_bad_line(info, MISSING, byte=0, seq=info.first_seq)
             return info.head or "", info.end_seq
         head, seq, size, tail = found.head.decode(), found.seq, found.byte, found.rest
+        if found.is_sealed:
+            self._report_bad_line(info, found.why, byte=size, seq=seq + 1)
+            return info.head or head, info.last_seq or seq
         if info.last_seq is None:
             tail = without_padding(tail)
             why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head.seq)
@@ -285,14 +284,13 @@ class LedgerVerifier:
         index_file = sidecar(info.file, INDEX_SUFFIX)
         index = IndexCheck(self._folder / index_file, salt=self._salt)
         try:
-            for lines in found:
-                decoded = self._decode(info, lines, byte=found.byte, seq=found.seq + 1)
+            for texts, lines in found:
                 if self._span.end == found.seq:  # after a gap the tree is not continued
-                    self._span.add_leaves(list(map(leaf_hash, lines)))
+                    self._span.add_leaves(list(map(leaf_hash, texts)))
                 for line in lines:
-                    if line.startswith(_CONTROL_START):
+                    if not line.doc_id:
                         self._note_control(line)
-                index.add(lines, decoded, byte=found.byte)
+                index.add(texts, lines, byte=found.byte)
                 self._lines += len(lines)
                 self._progress(info.file, self._lines)
         except LedgerDamaged as error:
@@ -308,10 +306,9 @@ class LedgerVerifier:
                 self._report(index_file, "it does not count the lines as they are: delete it")
         return found
 
-    def _note_control(self, text: bytes) -> None:
+    def _note_control(self, line: LedgerLine) -> None:
         """Remember the snapshot or the rollback that a line names: the chain binds the line, and so the states."""
         try:
-            line = decode_line(text)
             if line.is_rollback:
                 self._rollbacks.add(rollback_of(line))
             elif line.new_state == COMPACTED:
@@ -319,20 +316,8 @@ class LedgerVerifier:
                 place[str(line.metadata["root"])] = line.seq
         except LedgerDamaged as error:
             self.findings += error.findings
-        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError):
-            pass  # what names nothing covers nothing; whether it can be read is checked elsewhere
-
-    def _decode(
-        self, info: DeltaInfo, lines: list[bytes], *, byte: int, seq: int
-    ) -> list[LedgerLine]:
-        """A seal says that a line is what was written, not that it can be read. `byte` and `seq` are of the first."""
-        try:
-            return decode_lines(b"".join(lines))
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            at, sentence = unreadable(lines) or (0, str(error))
-            before = sum(map(len, lines[:at]))
-            self._report_bad_line(info, sentence, byte=byte + before, seq=seq + at)
-            return []
+        except (KeyError, ValueError):
+            pass  # what names nothing covers nothing
 
     def check_snapshots(self, manifest: Manifest) -> None:
         """Every snapshot against its root, and its place in the log against the chain there."""
@@ -536,11 +521,10 @@ def _wrong_lines(
 
 def _is_import_open(view: LedgerView, seq: int) -> bool:
     """Whether an import was under way at `seq`: the line that closes it says where it was opened."""
-    for text in view.log_lines(after=seq):
-        if text.startswith(_CONTROL_START):
-            line = decode_line(text)
+    for _, line in view.log_lines(after=seq):
+        if line.new_state == IMPORT_CLOSED and not line.doc_id:
             opened = line.metadata.get("opened")
-            if line.new_state == IMPORT_CLOSED and isinstance(opened, int) and opened <= seq:
+            if isinstance(opened, int) and opened <= seq:
                 return True
     return False
 
@@ -594,8 +578,7 @@ class _LogWalk:
         rollbacks = dict(self._view.manifest.rollbacks)
         targets = set(rollbacks.values())
         saved = {self.seq: (dict(self.states), dict(self.sealed))}
-        for text in self._view.log_lines(after=self.seq):
-            line = decode_line(text)
+        for _, line in self._view.log_lines(after=self.seq):
             if line.seq != self.seq + 1:
                 self.is_whole = False
             self.seq = line.seq

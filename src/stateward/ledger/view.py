@@ -46,7 +46,6 @@ from stateward.ledger.manifest import (
 )
 from stateward.ledger.rebuild import rebuild_manifest
 from stateward.ledger.record import (
-    KEY_START,
     LedgerLine,
     decode_json,
     decode_line,
@@ -394,8 +393,8 @@ class LedgerView:
             if delta is not None:
                 found += delta.history(doc_id, key, hashed)
             elif not info.is_removed and self._may_hold(info, hashed):
-                start = KEY_START + key + b","
-                found += [text for text in self._stored_lines(info) if text.startswith(start)]
+                stored = sealed_lines(self._stored_chunks(info), info)
+                found += [text for text, line in stored if line.doc_id == doc_id]
         return found
 
     def _may_hold(self, info: DeltaInfo, hashed: int) -> bool:
@@ -415,22 +414,24 @@ class LedgerView:
         """Every segment of the log, oldest first, also archived ones and tombstones."""
         return read_archive(self.folder, self.manifest) + list(self.manifest.deltas)
 
-    def log_lines(self, *, after: int = 0) -> Iterator[bytes]:
-        """Every line of the log with a greater seq, in order, checked; removed segments are left out."""
+    def log_lines(self, *, after: int = 0) -> Iterator[tuple[bytes, LedgerLine]]:
+        """Every line of the log with a greater seq, in order, checked, as text and read; without removed segments."""
         listed = self.manifest.deltas
         for info in listed if after + 1 >= listed[0].first_seq else self.segments():
             if not info.is_removed and (info.last_seq is None or info.last_seq > after):
                 yield from self.segment_lines(info, after=after)
 
-    def segment_lines(self, info: DeltaInfo, *, after: int = 0) -> Iterator[bytes]:
+    def segment_lines(
+        self, info: DeltaInfo, *, after: int = 0
+    ) -> Iterator[tuple[bytes, LedgerLine]]:
         """The lines of one segment with a greater seq, checked."""
         delta = self._delta_of(info)
         if delta is not None:
             yield from delta.lines(after=after)
             return
-        for seq, text in enumerate(self._stored_lines(info), info.first_seq):
-            if seq > after:
-                yield text
+        for text, line in sealed_lines(self._stored_chunks(info), info):
+            if line.seq > after:
+                yield text, line
 
     def tree_pieces(
         self, *, size: int, trusts_spans: bool, progress: Progress, with_line: int = 0
@@ -456,7 +457,7 @@ class LedgerView:
                 else:
                     yield tile
             if not tiles:
-                yield from self.segment_lines(info)
+                yield from (text for text, _ in self.segment_lines(info))
 
     def _tiles(self, info: DeltaInfo, span: MerkleSpan) -> list[MerkleSpan]:
         """The tiles of a compressed delta; none if they are missing or not its own."""
@@ -482,10 +483,6 @@ class LedgerView:
             if delta.info.first_seq == info.first_seq:
                 return delta
         return None
-
-    def _stored_lines(self, info: DeltaInfo) -> Iterator[bytes]:
-        """The lines of a segment that is not open, checked to its end."""
-        return sealed_lines(self._stored_chunks(info), info)
 
     def _stored_chunks(self, info: DeltaInfo) -> Iterator[bytes]:
         """The text of a segment that is not open. Raises `LedgerDamaged` where it is lost."""
@@ -541,7 +538,7 @@ def latest_positions(
     positions: dict[bytes, int] = {}
     for number, delta in enumerate(deltas):
         position = number << OFFSET_BITS
-        for text in delta.lines():
+        for text, _ in delta.lines():
             positions[quoted_id_of(text)] = position
             position += len(text)
         read(delta)
