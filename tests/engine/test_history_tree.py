@@ -148,6 +148,17 @@ def test_another_history_is_not_proved(database: Database) -> None:
     other.close()
 
 
+def test_a_log_that_has_not_grown_ends_as_it_did(database: Database) -> None:
+    """Its tree is the same, but the head is what a history is compared with."""
+    written = Written(database)
+    old = written.grow(9)
+    ended = replace(old.lanes[0], head="f" * 64)
+
+    assert written.faults(old, replace(old, lanes=(ended, *old.lanes[1:]))) == [
+        "log 0: it has as many entries as then, and another head"
+    ]
+
+
 def test_hashes_that_were_changed_are_found_and_can_be_deleted(database: Database) -> None:
     written = Written(database)
     old = written.grow(1_700)

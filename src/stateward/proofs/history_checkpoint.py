@@ -63,6 +63,12 @@ class HistoryCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
         sizes = {each.lane: each.count for each in self.lanes}
         return sizes if self.audit is None else {**sizes, AUDIT: self.audit[0]}
 
+    @property
+    def heads(self) -> dict[int, str]:
+        """How each lane ends, and the audit log."""
+        heads = {each.lane: each.head for each in self.lanes}
+        return heads if self.audit is None else {**heads, AUDIT: self.audit[1]}
+
 
 def lanes_root(lanes: Sequence[Lane]) -> bytes:
     """The root over the heads of these lanes, in their order."""

@@ -75,6 +75,9 @@ def inconsistencies(
             yield f"log {name}: the proof is not about {count} and {size} entries"
         elif log == FORMER and count != size:
             yield f"log {name}: it is closed, and has grown"
+        elif count == size and old.heads[log] != new.heads[log]:
+            # The trees alone are proved. A lane that has not grown must also end as it did.
+            yield f"log {name}: it has as many entries as then, and another head"
         elif not is_consistent(
             given,
             old_root=bytes.fromhex(old.trees[log]),
