@@ -269,7 +269,7 @@ def compare(store: Store, folder: Path, *, progress: Progress = lambda *_: None)
     A mirror that has not come to the end yet is no difference; `behind` says how much is missing.
     """
     from stateward.ledger import Ledger
-    from stateward.ledger.record import ROLLED_BACK
+    from stateward.ledger.record import ROLLED_BACK, audit_record, is_ambiguous
 
     # Before the ledger is read: transitions that are made meanwhile must not count as missing from it.
     end = store.log.end()
@@ -278,7 +278,11 @@ def compare(store: Store, folder: Path, *, progress: Progress = lambda *_: None)
     was_rolled_back = False
     difference: str | None = None
     with Ledger.open(folder, read_only=True, machine=None) as ledger:
-        for record in ledger.records():
+        for text in ledger.lines():
+            record = audit_record(text)
+            if is_ambiguous(text):
+                difference = f"line {record.seq} of the ledger names a key twice"
+                break
             if record.is_control:
                 was_rolled_back |= record.new_state == ROLLED_BACK
                 continue

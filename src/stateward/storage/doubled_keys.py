@@ -4,11 +4,11 @@ Hashes are of the values that were read, which is the last one of a key; `->>` o
 takes the first. So such a text would show one thing and prove another.
 """
 
-import json
 from collections.abc import Iterator
 
 import msgspec
 
+from stateward.core.json_keys import names_a_key_twice
 from stateward.core.model import Fields
 from stateward.storage.database import UNDECODABLE, Cell, Database
 
@@ -41,18 +41,6 @@ def _is_doubled(text: str) -> bool:
     try:
         if _encode(_decode(text)).decode() == text:
             return False  # as it was written; a former version may have written it in another order
-        json.loads(text, object_pairs_hook=_refuse_doubled)
+        return names_a_key_twice(text)
     except UNDECODABLE:
         return False  # it cannot be read at all, which its reader says
-    except _DoubledKey:
-        return True
-    return False
-
-
-class _DoubledKey(Exception):
-    """A key stands twice in one object."""
-
-
-def _refuse_doubled(pairs: list[tuple[str, object]]) -> None:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise _DoubledKey
