@@ -97,7 +97,10 @@ average 21 to 27, the children took 3.28 and 3.45 ms in two runs, where one run 
 runs did not start in time on that machine. What is left of `parse` (8,695 samples, before the last of these): columns
 15 %, order of dates, decimal sign and sign 21 %, totals 9 %, delimiter 9 %, opening and encoding 8 %, rows 6 %, log
 lines 4 %. Of its processor time 3 % is spent in the kernel and 90 % in the interpreter; what it decides on single cells
-is remembered already.
+is remembered already. Since then a day is asked first whether it has the
+most frequent form, an amount of one or two decimals is known by its shape, and whether a cell is a date is remembered
+and not only why: `parse` took 1.96 ms where it took 2.02 (medians of 150 times ten documents each, in turns, twice,
+load average 12; over 400,000 texts made at random all answers are the same).
 
 The worker: a sixth was the log lines of the two stages, each cleaned twice, once by the child and once more because a
 child is not trusted; a tenth were announcements of its slots, 160 in 800 uploads, because the mean time of jobs

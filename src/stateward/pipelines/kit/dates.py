@@ -189,14 +189,16 @@ def split_date(text: str) -> DateParts | None:
         return None
     if not text.isascii():
         text = western_digits(text)
+    if found := _ISO.fullmatch(
+        text
+    ):  # first, because it is the most frequent, and nothing else is of its form
+        return DateParts((int(found[1]), int(found[2]), int(found[3])), "ymd", "-")
     if found := _ERA.fullmatch(text):
         year = int(found["year"].replace("元", "1")) + ERAS[found["era"].upper()]
         return DateParts((year, int(found["month"]), int(found["day"])), "ymd", "-")
     if found := _REPUBLIC.fullmatch(text):
         return DateParts((int(found[1]) + REPUBLIC, int(found[2]), int(found[3])), "ymd", "-")
     if found := _CJK.fullmatch(text):
-        return DateParts((int(found[1]), int(found[2]), int(found[3])), "ymd", "-")
-    if found := _ISO.fullmatch(text):
         return DateParts((int(found[1]), int(found[2]), int(found[3])), "ymd", "-")
     if found := _NUMERIC.fullmatch(text):
         return _numeric(found)
@@ -220,6 +222,7 @@ def read_date(text: str, order: str, era: int = 0, year: int = 0) -> date | None
     return _build(found.numbers, found.order or order, era, found.year_digits)
 
 
+@lru_cache(maxsize=CACHE_MAX)  # each cell is asked a dozen times
 def is_date(text: str) -> bool:
     """Whether a text is a date in any order."""
     return bool(possible_orders(text))

@@ -88,6 +88,8 @@ _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3}){1,5}(?:\.[0-9]{1,6})?", re.
 _PLAIN_COMMA = re.compile(
     r"[+-]?(?:[0-9]{1,18}|[0-9]{1,3}(?:\.[0-9]{3}){1,5})(?:,[0-9]{1,6})?", re.ASCII
 )
+# No sign parts thousands so.
+_TWO_DECIMALS = re.compile(r"[+-]?[0-9]{1,15}([.,])[0-9]{1,2}", re.ASCII)
 _FIGURE = re.compile(
     rf"(?P<figure>[0-9](?:[0-9.,{APOSTROPHES}{BLANKS}]*[0-9])?[.,]?|[.,][0-9]+)", re.ASCII
 )
@@ -157,7 +159,12 @@ def plain_number(text: str, decimal: str) -> Decimal | None:
 @lru_cache(maxsize=CACHE_MAX)  # each cell is asked several times
 def is_amount(text: str) -> bool:
     """Whether a text is an amount by either decimal sign."""
-    return read_amount(text, ".") is not None or read_amount(text, ",") is not None
+    return (
+        plain_number(text, ".") is not None  # both quickly, before what may stand around a number
+        or plain_number(text, ",") is not None
+        or read_amount(text, ".") is not None
+        or read_amount(text, ",") is not None
+    )
 
 
 class DecimalVote(NamedTuple):
@@ -334,6 +341,8 @@ def _strict_number(figure: str, decimal: str) -> Decimal | None:
 @lru_cache(maxsize=CACHE_MAX)
 def _decimal_sign(text: str) -> str:
     """The decimal sign that a text shows: ".", ",", "?" (either is possible) or "" (none)."""
+    if plain := _TWO_DECIMALS.fullmatch(text):  # the usual case, quickly
+        return plain[1]
     parts = _split_amount(text)
     if parts is None:
         return ""
