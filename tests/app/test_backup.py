@@ -13,8 +13,6 @@ from lab.postgres import find_programs
 from stateward.app import App
 from stateward.app.backup import Backup, file_digest
 from stateward.app.backup_places import FolderPlace
-from stateward.app.backup_schedule import due_in_s, make_scheduled
-from stateward.app.doctor import Check, checks
 from stateward.app.restore import check_set, restore
 from stateward.cli.exit_codes import Exit
 from stateward.core.errors import InvalidRequest, StoreFull, StoreMismatch
@@ -340,46 +338,6 @@ def test_a_store_is_never_overwritten_and_a_changed_set_is_refused(
         restore(tmp_path / "sound/sets/other", settings_at(tmp_path / "new"))
 
 
-@pytest.mark.parametrize("end", ["-wal", "-journal"])
-def test_a_journal_without_its_database_is_not_applied_to_a_set(
-    own: Settings, tmp_path: Path, end: str
-) -> None:
-    """A store was killed, its database moved away and its journal forgotten: SQLite would write it over the set."""
-    with App(own) as app:
-        submitted(app, 1)
-        made = backed_up(app, tmp_path / "sound")
-    elsewhere = settings_at(tmp_path / "new")
-    elsewhere.data_path.mkdir(parents=True)
-    left = Path(f"{elsewhere.store_path}{end}")
-    left.write_bytes(b"pages")
-
-    with pytest.raises(InvalidRequest, match=rf"there is {left} without its database"):
-        restore(tmp_path / "sound/sets" / made.name, elsewhere)
-    assert left.read_bytes() == b"pages"
-
-    left.unlink()
-    assert restore(tmp_path / "sound/sets" / made.name, elsewhere).set == made
-
-
-def test_a_store_that_a_service_makes_meanwhile_is_not_overwritten(
-    own: Settings, tmp_path: Path
-) -> None:
-    with App(own) as app:
-        submitted(app, 1)
-        made = backed_up(app, tmp_path / "sound")
-    elsewhere = settings_at(tmp_path / "new")
-
-    def begin(what: str, _: int) -> None:
-        if what == "documents":
-            with App(elsewhere) as app:
-                submitted(app, 2)
-
-    with pytest.raises(InvalidRequest, match="there is a store at"):
-        restore(tmp_path / "sound/sets" / made.name, elsewhere, progress=begin)
-    with App(elsewhere) as app:
-        assert app.admin.verify().records == 1
-
-
 def test_a_set_is_named_from_within_its_place(
     own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -455,61 +413,6 @@ def test_a_restore_that_was_cut_short_can_be_given_again(
     assert restore(place, new).missing == ()
     with App(new) as app:
         assert app.admin.verify().records == 3
-
-
-def test_the_schedule_makes_sets_and_doctor_and_the_clock_know(
-    tmp_path: Path, own: Settings
-) -> None:
-    planned = settings_at(
-        tmp_path / "own",
-        f"profile: business\nbackup: {{folder: {tmp_path}/planned, every_hours: 6, keep: 1}}\n",
-    )
-    with App(planned) as app:
-        submitted(app, 1)
-        assert not _backup_line(app).is_well
-        assert due_in_s(planned, now=app.clock()) <= 0
-        for _ in range(2):
-            make_scheduled(planned, None, clock=app.clock)
-        now = app.clock()
-        assert _backup_line(app).is_well
-        assert 5 * 3600 < due_in_s(planned, now=now) <= 6 * 3600
-        assert due_in_s(planned, now=now + 7 * 3600 * SECOND) < 0
-        assert "stateward_backup_last_success_timestamp_seconds 1" in app.monitor.text()
-    assert len(FolderPlace(tmp_path / "planned").sets()) == 1
-
-
-def test_a_set_of_a_clock_that_was_ahead_puts_no_other_one_off(tmp_path: Path) -> None:
-    planned = settings_at(
-        tmp_path / "own",
-        f"profile: business\nbackup: {{folder: {tmp_path}/planned, every_hours: 6, keep: 1}}\n",
-    )
-    with App(planned) as app:
-        ahead = app.clock() + 25 * 3600 * SECOND
-        make_scheduled(planned, None, clock=lambda: ahead)
-
-        assert due_in_s(planned, now=app.clock()) <= 0
-        assert not _backup_line(app).is_well
-        make_scheduled(planned, None, clock=app.clock)
-        assert due_in_s(planned, now=app.clock()) > 5 * 3600
-
-
-def test_a_set_that_is_gone_from_its_folder_is_no_backup(tmp_path: Path, own: Settings) -> None:
-    business = settings_at(tmp_path / "own", "profile: business\n")
-    with App(business) as app:
-        submitted(app, 1)
-        backed_up(app, tmp_path / "sets-of-us")
-        assert _backup_line(app).is_well
-
-        (tmp_path / "sets-of-us").rename(tmp_path / "taken-away")
-
-        assert not _backup_line(app).is_well
-        assert "where it is not now" in _backup_line(app).sentence
-    with App(own) as app:  # of one person, whose disk may not be connected
-        assert _backup_line(app).is_well
-
-
-def _backup_line(app: App) -> Check:
-    return next(each for each in checks(app) if each.name == "backup")
 
 
 def use_programs_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
