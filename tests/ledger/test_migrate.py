@@ -295,13 +295,13 @@ def test_only_backups_older_than_so_many_days_are_pruned_and_only_when_told(tmp_
     clock.tick(31 * DAY_S + 1)
 
     looked = prune_backups(tmp_path, clock=clock)
-    kept = backups(path)
+    kept = backups(path.parent, path.name)
     too_young = prune_backups(tmp_path, days=40, execute=True, clock=clock)
     done = prune_backups(tmp_path, execute=True, clock=clock)
 
     assert looked == kept == done
     assert too_young == []
-    assert backups(path) == []
+    assert backups(path.parent, path.name) == []
 
 
 def test_a_report_is_written_as_text_and_as_json(tmp_path: Path) -> None:

@@ -141,7 +141,9 @@ class Delta:
             size = os.fstat(self.fd).st_size
             tail = without_padding(os.pread(self.fd, max(0, size - self.end), self.end))
             proof = durability_proof(tail, first_bad=self.seq + 1, durable_seq=durable_seq)
-            proof = proof or self._proof_of_another_writer(tail)
+            if not proof and tail:
+                good = os.pread(self.fd, self.end, 0)
+                proof = proof_of_another_writer(tail, good, self.info.chain)
             if not proof:
                 return tail
             seq = self.seq
@@ -149,11 +151,6 @@ class Delta:
             self.refresh()
             if self.seq == seq:
                 raise self._damage_error(proof, self.end, self.seq + 1)
-
-    def _proof_of_another_writer(self, tail: bytes) -> str | None:
-        if not tail:
-            return None
-        return proof_of_another_writer(tail, os.pread(self.fd, self.end, 0), self.info.chain)
 
     # Reading on
 

@@ -344,8 +344,9 @@ class _Migration:
 
     def known_backup(self) -> Path | None:
         """The backup of these very bytes, by its name."""
-        found = (each for each in backups(self._old.path) if each.sha256 == self._old.sha256)
-        return next((each.path for each in found), None)
+        old = self._old
+        found = backups(old.path.parent, old.path.name)
+        return next((each.path for each in found if each.sha256 == old.sha256), None)
 
     def _backup(self) -> Path:
         """A copy of the old file, hashed on its way: what is imported later is this copy, not a file that may grow."""
@@ -574,7 +575,7 @@ def undo(
 def _origin_of(source: Path, target: Path) -> tuple[LedgerBackup, int]:
     """The backup of what a target was made of, and how many records it got since."""
     with Ledger.open(target, read_only=True) as ledger:
-        for each in backups(source):
+        for each in backups(source.parent, source.name):
             if _is_made_of(ledger, each.sha256):
                 if _digest(each.path) != each.sha256:
                     raise LedgerError(

@@ -24,19 +24,12 @@ class LedgerBackup(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-def backups(source: Path) -> list[LedgerBackup]:
-    """The copies that migrations made of this file, newest first."""
-    return [
-        each for each in backups_in(source.parent) if each.path.name.startswith(f"{source.name}.")
-    ]
-
-
-def backups_in(folder: Path) -> list[LedgerBackup]:
-    """All copies of old ledgers in a folder, newest first."""
+def backups(folder: Path, name: str | None = None) -> list[LedgerBackup]:
+    """The copies that migrations made of files in a folder, or of the one with this name, newest first."""
     found = []
     for path in folder.iterdir() if folder.is_dir() else ():
         named = _BACKUP.fullmatch(path.name)
-        if named and path.is_file():
+        if named and path.is_file() and name in (None, named["name"]):
             day, size = date.fromisoformat(named["date"]), path.stat().st_size
             found.append(LedgerBackup(path=path, day=day, sha256=named["sha256"], bytes=size))
     return sorted(found, key=lambda each: (each.day, each.path.name), reverse=True)
@@ -50,7 +43,7 @@ def prune_backups(
     if days < 1:
         raise InvalidRequest("backups are kept for at least one day")
     last = datetime.fromtimestamp(clock(), UTC).date() - timedelta(days=days)
-    old = [each for each in backups_in(folder) if each.day < last]
+    old = [each for each in backups(folder) if each.day < last]
     if execute:
         seam = disk or Disk()
         for each in old:

@@ -189,8 +189,11 @@ class Snapshot:
         self._index: mmap.mmap | bytes = b""
         self._leaf, self._leaf_checked = -1, b""
         self._checked = bytearray((self.end + BLOCK - 1) // BLOCK)
-        self.has_index = self._open_index()
-        if not self.has_index:
+        index = map_file(self._index_path, bytes_min=_TAIL.size)
+        if index is not None:
+            index.madvise(mmap.MADV_RANDOM)
+        self.has_index = index is not None and self._use_index(index)
+        if not self.has_index:  # it can be made from the text
             self._use_index(self._rebuild_index())
         self._check(0, self.start)
 
@@ -395,14 +398,9 @@ class Snapshot:
 
     # The index
 
-    def _open_index(self) -> bool:
-        """Use the index beside the file; False where there is none of use, for it can be made from the text."""
-        path = self.path.with_name(self.path.name + INDEX_SUFFIX)
-        index = map_file(path, bytes_min=_TAIL.size)
-        if index is None:
-            return False
-        index.madvise(mmap.MADV_RANDOM)
-        return self._use_index(index)
+    @property
+    def _index_path(self) -> Path:
+        return self.path.with_name(self.path.name + INDEX_SUFFIX)
 
     def _use_index(self, index: mmap.mmap | bytes) -> bool:
         """Whether the index belongs to this text and its first leaf is intact; then look-ups go through it."""
@@ -433,8 +431,7 @@ class Snapshot:
 
     def write_index(self, disk: Disk) -> None:
         """Write the index that was made at opening."""
-        path = self.path.with_name(self.path.name + INDEX_SUFFIX)
-        write_atomically(disk, path, bytes(self._index), durable=False)
+        write_atomically(disk, self._index_path, bytes(self._index), durable=False)
         self.has_index = True
 
 

@@ -113,7 +113,6 @@ def verify(
             if checkpoint is not None:
                 verifier.check_checkpoint(checkpoint)
             verifier.check_opens()
-            verifier.check_head()
         # Findings count only if the manifest is still the one that was read: otherwise a writer has replaced files
         # meanwhile, and what looks like damage may be the difference between the two lists.
         if not verifier.findings or read_manifest(folder) in (None, verifier.listed):
@@ -367,7 +366,10 @@ class LedgerVerifier:
             self._report(info.file, sentence, seq=info.last_seq)
 
     def check_opens(self) -> None:
-        """Sound files do not make a sound ledger where the states of lines that were removed are in none of them."""
+        """Sound files do not make a sound ledger: states of lines that were removed may be in none of them.
+
+        And a log that was cut after a whole line is good in itself: without HEAD nothing tells it from a sound one.
+        """
         if not self.findings:
             try:
                 LedgerView(self._folder).close()
@@ -375,6 +377,8 @@ class LedgerVerifier:
                 self.findings += error.findings
             except (LedgerError, OSError) as error:
                 self._report(MANIFEST, f"the ledger cannot be opened: {error}")
+        if not self._head.is_whole and self.last_seq:
+            self._report(HEAD, HEAD_LOST.format(seq=self.last_seq), seq=self.last_seq)
 
     def check_checkpoint(self, checkpoint: str) -> None:
         """The first lines against the root of a checkpoint. Spans in the manifest are not trusted for this."""
@@ -421,11 +425,6 @@ class LedgerVerifier:
             return
         sentence = "lines that led to it were removed, so no checkpoint covers it; compare with a newer one"
         self._report(snapshots[0].file, sentence)
-
-    def check_head(self) -> None:
-        """A log that was cut after a whole line is good in itself: without HEAD nothing tells it from a sound one."""
-        if not self._head.is_whole and self.last_seq:
-            self._report(HEAD, HEAD_LOST.format(seq=self.last_seq), seq=self.last_seq)
 
     def result(self) -> LedgerVerification:
         """What was found."""

@@ -450,7 +450,10 @@ class LedgerView:
                 yield span
                 continue
             progress(info.file, info.first_seq)
-            tiles = self._tiles(info, span) if trusts_spans and span is not None else []
+            tiles = list[MerkleSpan]()
+            path = self.folder / sidecar(info.file, TREE_SUFFIX)
+            if trusts_spans and span is not None and path.exists():
+                tiles = tiles_in(path.read_bytes(), span)  # none if they are not its own
             for tile in tiles:
                 if tile.end > size or tile.start < with_line <= tile.end:
                     yield from self._block_lines(info, tile)
@@ -458,13 +461,6 @@ class LedgerView:
                     yield tile
             if not tiles:
                 yield from (text for text, _ in self.segment_lines(info))
-
-    def _tiles(self, info: DeltaInfo, span: MerkleSpan) -> list[MerkleSpan]:
-        """The tiles of a compressed delta; none if they are missing or not its own."""
-        try:
-            return tiles_in((self.folder / sidecar(info.file, TREE_SUFFIX)).read_bytes(), span)
-        except FileNotFoundError:
-            return []
 
     def _block_lines(self, info: DeltaInfo, block: MerkleSpan) -> list[bytes]:
         """The lines of one tile, checked against it. Raises `LedgerDamaged`."""
