@@ -29,7 +29,7 @@ from stateward.storage.full_text import (
     IndexedTransition,
     Passage,
 )
-from stateward.storage.outputs import Outputs
+from stateward.storage.outputs import Outputs, items_in
 
 TRANSITIONS_MAX = 200
 PASSAGES_MAX = 500  # of a step, about: a transaction of some milliseconds
@@ -313,7 +313,8 @@ class ReadAhead:
         self._outputs = outputs
         self._left = deque(wanted)
         self._editions: dict[tuple[str, str, int], int] = {}
-        self._chunks: dict[int, list[list[Fields]]] = {}
+        # As text, which takes a third of what its items take: large outputs may follow each other.
+        self._chunks: dict[int, list[str]] = {}
 
     def take(self, output: IndexedTransition) -> tuple[int, Sequence[Sequence[Fields]] | None]:
         """The version of its newest edition, and its first chunks, CHUNKS_MAX at most; None if they are to be read."""
@@ -321,7 +322,9 @@ class ReadAhead:
             self._read_more(output)
         version = self._editions.get((output.record_id, output.stage, output.version))
         chunks = self._chunks.pop(output.seq)
-        return (output.version, chunks) if version is None else (version, None)
+        if version is not None:
+            return version, None
+        return output.version, [items_in(chunk) for chunk in chunks]
 
     def _read_more(self, output: IndexedTransition) -> None:
         while self._left and self._left[0].seq < output.seq:

@@ -120,6 +120,11 @@ class Output(msgspec.Struct, frozen=True, gc=False):
     files: Sequence[DerivedFile] = ()
 
 
+def items_in(chunk: str) -> list[Fields]:
+    """The items of a stored chunk; one about all items has none."""
+    return [] if chunk.startswith("{") else _decode_items(chunk)
+
+
 class StoredChunks(Sequence[str]):
     """The chunks of an attempt in the database, read a few at a time in order."""
 
@@ -298,20 +303,15 @@ class Outputs:
     ) -> list[list[Fields]]:
         """The items of some chunks of an attempt, from a number on; a chunk about all items has none."""
         stored = StoredChunks(self._database, record_id, version)
-        return [
-            [] if data.startswith("{") else _decode_items(data)
-            for data in stored.page(start, limit=limit)
-        ]
+        return [items_in(data) for data in stored.page(start, limit=limit)]
 
-    def first_chunks(
-        self, transitions: Sequence[int], *, limit: int
-    ) -> dict[int, list[list[Fields]]]:
-        """As `some_chunks` from the first one on, of all outputs that these transitions applied, by their numbers.
+    def first_chunks(self, transitions: Sequence[int], *, limit: int) -> dict[int, list[str]]:
+        """The first chunks of all outputs that these transitions applied, by their numbers, for `items_in`.
 
         An output of which the database has no chunk is left out.
         """
         condition, params = self._database.among("t.seq", transitions)
-        found: dict[int, list[list[Fields]]] = {}
+        found: dict[int, list[str]] = {}
         for seq, data in self._database.rows(
             "SELECT t.seq, c.data FROM transitions t"
             " JOIN item_chunks c ON c.record_id = t.record_id AND c.version = t.version - 1"
@@ -319,10 +319,7 @@ class Outputs:
             limit=limit,
             **params,
         ):
-            chunk = str(data)
-            found.setdefault(int(seq or 0), []).append(
-                [] if chunk.startswith("{") else _decode_items(chunk)
-            )
+            found.setdefault(int(seq or 0), []).append(str(data))
         return found
 
     def newest_edition(self, record_id: str, *, stage: str, made: int) -> int:
