@@ -57,7 +57,7 @@ _LABELLED = re.compile(r"[^:]{2,40}\s?:\s+\S")
 _REGISTERED = re.compile(
     r"(?:^|[.;|·•\u2013-]\s)(?P<name>[A-ZÀ-Þ][\w&'.-]{1,30}(?:\s[\w&'.-]{1,30}){0,4}?\s"
     r"(?:SA|SAS|SASU|SARL|SE|GmbH|AG|KG|Ltd|Limited|plc|S\.?p\.?A\.?|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|S\.?L\.?|S\.?A\.?|Oy|AB|ASA?|A/S|ApS))"
-    r"[\s,;·|-](?=.{0,60}(?:au capital|RCS|SIREN|HRB|Amtsgericht|[Rr]egistered|[Cc]ompany (?:no|number)"
+    r"[\s,;·|-](?=.{0,60}(?:au capital|RCS|SIREN|HRB|Amtsgericht|(?i:registered)|[Cc]ompany (?:no|number)"
     r"|Registro Mercantil|KvK|[Cc]apitale sociale|[Oo]rg\.?[- ]?n))"
 )
 _TIME = re.compile(r"\b\d{1,2}[:.]\d{2}(?::\d{2})?(?:\s?[AaPp][Mm])?\b")

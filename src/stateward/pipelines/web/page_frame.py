@@ -26,7 +26,8 @@ _MARKUP = re.compile(r"<[^<>]{0,500}>")
 AUTHOR_CHARS_MAX = 80
 # The way to a page, and the notice of a site, as lines of their own.
 _TRAIL = re.compile(
-    r"(?:you are here|vous êtes ici|sie sind hier|usted está aquí|está usted en|ti trovi in|sei qui|u bent hier"
+    r"(?:you are here|vous êtes ici|sie sind hier"  # codespell:ignore
+    r"|usted está aquí|está usted en|ti trovi in|sei qui|u bent hier"
     r"|jesteś tutaj|du är här|du er her|você está aqui)\b.{0,200}",
     re.IGNORECASE,
 )
@@ -34,7 +35,7 @@ _STEP = re.compile(r"\s[>\u203a»]\s")
 STEPS_MIN, STEP_WORDS_MAX = 2, 6
 _NOTICE = re.compile(
     r"(?:this (?:web)?site uses cookies|we use (?:some )?(?:essential )?cookies|ce site utilise des cookies"
-    r"|diese (?:web)?seite verwendet cookies|wir verwenden cookies|este sitio (?:web )?utiliza cookies"
+    r"|diese (?:web)?seite verwendet cookies|wir verwenden cookies|este sitio (?:web )?utiliza cookies"  # codespell:ignore
     r"|questo sito utilizza"
     r"|deze (?:web)?site gebruikt cookies|ta strona używa|den här webbplatsen använder)\b.{0,300}",
     re.IGNORECASE,
