@@ -238,9 +238,11 @@ def is_ambiguous(text: bytes) -> bool:
 
 def audit_record_of(line: LedgerLine, h: str) -> LedgerAuditRecord:
     """The record of a line that was just written, without decoding it again."""
-    found = msgspec.convert(line, LedgerAuditRecord, from_attributes=True)
-    msgspec.structs.force_setattr(found, "h", h)  # no caller has it yet
-    return found
+    fields = msgspec.structs.asdict(line)
+    if line.metadata:
+        # A copy as a reader gets it: the caller may go on to use what was given.
+        fields["metadata"] = decode_json(encode_json(line.metadata))
+    return LedgerAuditRecord(**fields, h=h)
 
 
 def quoted_id(doc_id: str) -> bytes:
