@@ -17,11 +17,16 @@ from statistics import median
 from typing import NamedTuple
 
 BLANKS_ASKED_MAX = 24  # of a page, until it is taken for one that prints none
+TOKENS_ASKED_MAX, GLYPHS_ASKED_MAX = 60, 6  # of a page, until its glyphs are taken to be exact
+EXACT_MIN = 0.8  # of the gaps inside of words that are none: the others are kerned
 PAIRS_MIN = 40  # of glyphs of one font and size: fewer show no two groups
 LEVEL_MAX = 0.1  # points
 # All of these are parts of the height of a glyph.
 OVERLAP_MAX = 0.25  # glyphs that overlap more are drawn as one, such as `fi`
 CELL_MIN = 0.45  # further off is another cell
+EXACT_MAX = (
+    0.01  # how far glyphs of one word may stand apart that stand where their font wants them
+)
 STEP = 0.02  # gaps that differ by less are the same
 INSIDE_MAX = 0.1  # how far gaps inside of words may spread
 WIDTH_MIN = 0.04  # how far both groups lie apart at least
@@ -63,7 +68,7 @@ def tokens(
 ) -> Iterator[Token]:
     """The words of a page as runs of glyphs, in the order of the file."""
     found = [Token(each[0], each.start()) for each in _TOKEN.finditer(letters)]
-    if _prints_blanks(letters, is_printed):
+    if _prints_blanks(letters, is_printed) or _is_exact(found, box):
         yield from found
         return
     moved = {
@@ -81,6 +86,16 @@ def tokens(
 def _prints_blanks(letters: str, is_printed: Callable[[int], bool]) -> bool:
     blanks = islice(_BLANK.finditer(letters), BLANKS_ASKED_MAX)
     return any(is_printed(each.start()) for each in blanks)
+
+
+def _is_exact(found: Sequence[Token], box: Callable[[int], Box]) -> bool:
+    """Whether glyphs stand where their font wants them, as most programs print: then pdfium guesses right."""
+    gaps = [
+        (box(at)[0] - box(at - 1)[2]) / max(LEVEL_MAX, box(at)[3] - box(at)[1])
+        for token in found[:TOKENS_ASKED_MAX]
+        for at in range(token.start + 1, token.start + min(len(token.text), GLYPHS_ASKED_MAX))
+    ]
+    return sum(abs(gap) <= EXACT_MAX for gap in gaps) >= EXACT_MIN * len(gaps)
 
 
 def _pairs(
