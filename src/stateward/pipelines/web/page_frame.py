@@ -35,7 +35,8 @@ _STEP = re.compile(r"\s[>\u203a»]\s")
 STEPS_MIN, STEP_WORDS_MAX = 2, 6
 _NOTICE = re.compile(
     r"(?:this (?:web)?site uses cookies|we use (?:some )?(?:essential )?cookies|ce site utilise des cookies"
-    r"|diese (?:web)?seite verwendet cookies|wir verwenden cookies|este sitio (?:web )?utiliza cookies"  # codespell:ignore
+    r"|diese (?:web)?seite verwendet cookies|wir verwenden cookies"
+    r"|este sitio (?:web )?utiliza cookies"  # codespell:ignore
     r"|questo sito utilizza"
     r"|deze (?:web)?site gebruikt cookies|ta strona używa|den här webbplatsen använder)\b.{0,300}",
     re.IGNORECASE,
