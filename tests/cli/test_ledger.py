@@ -460,3 +460,16 @@ def test_a_document_whose_lines_were_removed_is_not_said_to_be_unknown(
     assert (done.exit_code, done.stdout) == (Exit.OK, "")
     assert "doc:1 is in pending; its lines were removed on purpose" in done.stderr
     assert shell.json("ledger", "history", str(folder), "doc:1") == []
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_done(
+    shell: Shell, tmp_path: Path
+) -> None:
+    old, report = tmp_path / "ledger.jsonl", tmp_path / "gone" / "report"
+    old.write_text('{"doc_id":"d","state":"pending","timestamp":1728043200.0}\n')
+
+    migrate = ("ledger", "migrate", str(old), "--output", str(tmp_path / "new"), "--yes")
+    done = shell(*migrate, "--report", str(report))
+
+    assert (done.exit_code, "for the report" in done.stderr) == (Exit.USAGE, True)
+    assert [each.name for each in tmp_path.iterdir()] == ["ledger.jsonl"]

@@ -76,6 +76,9 @@ def migrate(
 
     if dry_run and execute:
         raise click.UsageError("--dry-run or --yes: take one")
+    if report is not None and not report.absolute().parent.is_dir():
+        # Before anything is done: what was done could not be reported.
+        raise click.BadParameter(f"there is no folder {report.parent} for the report")
     if prune_backups:
         _prune(context, source, days=days, execute=execute)
         return Exit.OK
