@@ -100,24 +100,11 @@ class Admin:
             self._note(KEY_CREATED, key.created_by, {**said, KEY_SEAL: seal})
         return key, key_text(key.id, secret)
 
-    def confirm_clock(
-        self, guard: ClockGuard, *, reason: str, actor: str | None = None
-    ) -> str | None:
+    def confirm_clock(self, guard: ClockGuard, *, reason: str) -> str | None:
         """Take the clock of this machine for right; what spoke against it, if anything did. Kept in the audit log."""
         fault = guard.fault()
         guard.believe()
-        said: Fields = {"fault": fault}
-        self._audit.add(
-            [
-                AuditEntry(
-                    at=self._clock(),
-                    actor=actor or person(),
-                    verb=CLOCK_CONFIRMED,
-                    detail=said,
-                    reason=reason,
-                )
-            ]
-        )
+        self._note(CLOCK_CONFIRMED, person(), {"fault": fault}, reason)
         return fault
 
     def revoke_key(self, key_id: str, *, actor: str | None = None) -> bool:
@@ -239,8 +226,10 @@ class Admin:
             self._store, folder, audit=self._audit, signer=self._signer(), progress=progress
         )
 
-    def _note(self, verb: str, actor: str, detail: Fields) -> None:
-        self._audit.add([AuditEntry(at=self._clock(), actor=actor, verb=verb, detail=detail)])
+    def _note(self, verb: str, actor: str, detail: Fields, reason: str | None = None) -> None:
+        now = self._clock()
+        entry = AuditEntry(at=now, actor=actor, verb=verb, detail=detail, reason=reason)
+        self._audit.add([entry])
 
 
 def _empty(sentence: str) -> Finding:

@@ -500,7 +500,7 @@ class Editions:
         machine = self._registry.of(record)
         editions = self._outputs.editions(record.id)
         for stage in machine.stages:
-            wanted = self._readers.get(self._runner_name(record, stage))
+            wanted = self._readers.get(self._route(record, stage, record.labels).runner)
             if wanted is None or stage.name not in record.outputs:
                 continue
             made = [each for each in editions if each.stage == stage.name]
@@ -540,10 +540,6 @@ class Editions:
             )
         )
         return edition
-
-    def _runner_name(self, record: Record, stage: Stage, labels: Fields | None = None) -> str:
-        known = record.labels if labels is None else labels
-        return self._route(record, stage, known).runner
 
     def _route(self, record: Record, stage: Stage, labels: Fields) -> RunnerRoute:
         """The runner of a stage for a document, and what it may do."""

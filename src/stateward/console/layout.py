@@ -332,9 +332,9 @@ def to_login(request: Request[Any, Any, Any]) -> Response[Any]:
     return redirect(f"{BASE}/login?{after}")
 
 
-def redirect(address: str, *, headers: Mapping[str, str] | None = None) -> Response[Any]:
+def redirect(address: str) -> Response[Any]:
     """Go there next."""
-    said = {"Location": address, "Cache-Control": "no-store", **(headers or {})}
+    said = {"Location": address, "Cache-Control": "no-store"}
     return Response(content=b"", status_code=303, headers=said)
 
 

@@ -51,12 +51,10 @@ def signed_headers(
     return headers
 
 
-def is_signed(
-    headers: dict[str, str], body: bytes, *, secret: str, now_s: int, slack_s: int = SLACK_S
-) -> bool:
+def is_signed(headers: dict[str, str], body: bytes, *, secret: str, now_s: int) -> bool:
     """Whether a message is signed with the secret, and recently: an old one may be a replay."""
     second = headers.get("webhook-timestamp", "")
-    if not (second.isascii() and second.isdecimal()) or abs(now_s - int(second)) > slack_s:
+    if not (second.isascii() and second.isdecimal()) or abs(now_s - int(second)) > SLACK_S:
         return False
     expected = signed_headers(
         headers.get("webhook-id", ""), second=int(second), body=body, secrets=[secret]

@@ -367,7 +367,7 @@ class Outbox:
                 yes=True,
             )
 
-    def prune(self, *, before: Micros, limit: int = PRUNE_MAX) -> int:
+    def prune(self, *, before: Micros) -> int:
         """Delete deliveries that ended before then; how many."""
         old = (
             "SELECT webhook_id, message_id FROM deliveries WHERE ended_at < :before"
@@ -377,7 +377,7 @@ class Outbox:
             return 0
         with self._database.transaction():
             self.cursor()  # as an erasure begins, which deletes such rows in another order
-            found = self._database.rows(old, before=before, limit=limit)
+            found = self._database.rows(old, before=before, limit=PRUNE_MAX)
             if found:
                 by = ("webhook_id", "message_id")
                 self._database.delete(ATTEMPTS, found, by=by)

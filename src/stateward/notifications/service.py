@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Fields, Json, Micros
-from stateward.http_addresses import AllowedHosts, Lookup, look_up
+from stateward.http_addresses import AllowedHosts
 from stateward.notifications.deliveries import Delivery, DeliveryAttempt, DeliveryState
 from stateward.notifications.email import EmailAddresses, Mailer
 from stateward.notifications.endpoints import (
@@ -61,7 +61,6 @@ class NotificationService:
         secrets: SecretKeys,
         statuses: Mapping[str, Iterable[str]],
         names: Mapping[str, MessageNames] | None = None,
-        lookup: Lookup = look_up,
     ) -> None:
         own = settings.notifications
         self._database = database
@@ -69,7 +68,6 @@ class NotificationService:
         self._own = own
         self._clock, self._new_id, self._new_secret = clock, new_id, new_secret
         self._statuses = statuses
-        self._lookup = lookup
         self._public_url = None if own.public_url is None else own.public_url.rstrip("/")
         self._allowed = AllowedHosts(own.webhook_allow, ports=own.webhook_ports)
         self._secrets = secrets
@@ -277,7 +275,6 @@ class NotificationService:
             timeout_s=own.webhook_timeout_seconds,
             now=self._clock,
             ticks=ticks,
-            lookup=self._lookup,
             ca_file=own.ca_file,
         )
         intervals = [self._settings.machine(name).check_interval_s for name in self._statuses]

@@ -83,12 +83,11 @@ def make_checkpoint(
     *,
     audit: tuple[int, str] | None = None,
     trees: Mapping[int, str],
-    origin: str = HISTORY_ORIGIN,
     signer: CheckpointSigner | None = None,
 ) -> str:
     """The text of a checkpoint of these lanes, of an audit log with this count and head, and of the trees over both."""
     count = sum(each.count for each in lanes)
-    text = checkpoint_text(origin, size=count, root=lanes_root(lanes))
+    text = checkpoint_text(HISTORY_ORIGIN, size=count, root=lanes_root(lanes))
     text += "".join(f"{_lane_line(each)}\n" for each in lanes)
     if audit is not None:
         text += f"audit {audit[0]} {audit[1]}\n"

@@ -10,7 +10,7 @@ The reason that a person gave for an act about a record may name someone. Its pl
 commitment, so that reason and salt can be erased with the record, and the chain still holds.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from os import urandom
 
@@ -126,11 +126,8 @@ class AuditHead(msgspec.Struct, frozen=True, kw_only=True):
 class AuditLog:
     """Audit entries, in one database."""
 
-    def __init__(
-        self, database: Database, *, random_bytes: Callable[[int], bytes] = urandom
-    ) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._random_bytes = random_bytes
 
     def add(self, entries: Sequence[AuditEntry]) -> None:
         """Append entries to the chain."""
@@ -143,11 +140,7 @@ class AuditLog:
             for seq, each in enumerate(entries, start=head.count + 1):
                 detail = msgspec.json.encode(each.detail).decode()
                 said = (each.at, each.actor, each.verb, each.record_id, detail)
-                salt = (
-                    self._random_bytes(_SALT_BYTES).hex()
-                    if each.record_id and each.reason
-                    else None
-                )
+                salt = urandom(_SALT_BYTES).hex() if each.record_id and each.reason else None
                 sealed = reason_hash(salt, each.reason or "") if salt else None
                 last = entry_hash(last, seq, (*said, sealed or each.reason))
                 rows.append((*said, each.reason, seq, last, salt, sealed))

@@ -178,7 +178,7 @@ class Counters:
             for metric, labels, bucket, count, total in found
         ]
 
-    def follow(self, *, ends: Ends, limit: int = BATCH_MAX) -> int:
+    def follow(self, *, ends: Ends) -> int:
         """Count new transitions; how many there were. `ends` are the (machine, status) in which records finish."""
         with self._database.transaction():
             ((position,),) = self._database.rows(
@@ -188,7 +188,7 @@ class Counters:
             after, until = int(position or 0), log_end(self._database)
             if until <= after:
                 return 0
-            fresh = self._database.rows(_FRESH, after=after, until=until, limit=limit)
+            fresh = self._database.rows(_FRESH, after=after, until=until, limit=BATCH_MAX)
             if not fresh:
                 return 0
             deltas, limiter = CounterDeltas(), self._label_limiter()

@@ -38,10 +38,8 @@ class FailingSource(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(([failed] if self.failed else []) + ([overdue] if self.overdue else []))
 
 
-def failing_sources(
-    database: Database, *, now: Micros, overdue_us: Micros, failed_min: int = FAILED_MIN
-) -> list[FailingSource]:
-    """Sources of which at least `failed_min` records failed within the last hour, or are past their time by so much."""
+def failing_sources(database: Database, *, now: Micros, overdue_us: Micros) -> list[FailingSource]:
+    """Sources of which several records failed within the last hour, or are past their time by so much."""
     failed = database.rows(
         "SELECT machine, labels ->> 'source_type', error_code, count(*) FROM records"
         " WHERE error_code IS NOT NULL AND error_code <> :cancelled AND entered_at >= :since"
@@ -65,7 +63,7 @@ def failing_sources(
         )
         found[key] = msgspec.structs.replace(known, failed=known.failed + int(count or 0))
     found = {
-        key: each if each.failed >= failed_min else msgspec.structs.replace(each, failed=0)
+        key: each if each.failed >= FAILED_MIN else msgspec.structs.replace(each, failed=0)
         for key, each in found.items()
     }
     for machine, source, count in late:
