@@ -53,13 +53,13 @@ def hand_over(app: "App", destinations: Sequence[str] | None = None) -> dict[str
         destinations = anchor_destinations(app.settings)
     ensure_signing_key(app.settings)
     checkpoint = app.admin.checkpoint()
-    told = {each: _hand_to(app, each, checkpoint) for each in destinations}
-    done: list[Json] = [each for each, fault in told.items() if not fault]
+    faults = {each: _hand_to(app, each, checkpoint) for each in destinations}
+    done: list[Json] = [each for each, fault in faults.items() if not fault]
     if done:
         detail = {"destinations": done, **mark_of_log(app.database)}
         entry = AuditEntry(at=app.clock(), actor=COORDINATOR, verb=ANCHORED, detail=detail)
         app.audit.add([entry])
-    return {each: fault for each, fault in told.items() if fault}
+    return {each: fault for each, fault in faults.items() if fault}
 
 
 def _hand_to(app: "App", destination: str, checkpoint: str) -> str:

@@ -634,9 +634,9 @@ class Editions:
             each for each in self._records.history(record.id)
             if each.attempt == own and each.trigger == f"{stage.name}.started"
         )  # fmt: skip
-        told = next((each.metadata.get(EARLIER) for each in started), None)
+        given = next((each.metadata.get(EARLIER) for each in started), None)
         machine = self._registry.exactly(record.machine, record.machine_version)
-        return self._earlier.again(machine, stage, record, told)
+        return self._earlier.again(machine, stage, record, given)
 
 
 def _is_branching(machine: Machine) -> bool:

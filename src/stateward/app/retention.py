@@ -88,8 +88,8 @@ class Retention:
             for rule, own in zip(self._rules, statuses, strict=True)
         ]
         if not is_dry_run:
-            told = {"rules": msgspec.to_builtins(done)}
-            entry = AuditEntry(at=self._clock(), actor=actor, verb=APPLIED, detail=told)
+            detail = {"rules": msgspec.to_builtins(done)}
+            entry = AuditEntry(at=self._clock(), actor=actor, verb=APPLIED, detail=detail)
             self._audit.add([entry])
         return done
 

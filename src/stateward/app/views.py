@@ -334,8 +334,8 @@ def pending_view(pending: PendingDecision, *, actor: str) -> schemas.ReviewPendi
 
 def statistics_view(found: Statistics, *, since: Micros) -> schemas.ReviewStatistics:
     """Statistics of reviews."""
-    told = {**msgspec.to_builtins(found), "since": to_iso(since)}
-    return msgspec.convert(told, schemas.ReviewStatistics)
+    document = {**msgspec.to_builtins(found), "since": to_iso(since)}
+    return msgspec.convert(document, schemas.ReviewStatistics)
 
 
 def text_of(value: object) -> str | None:

@@ -121,12 +121,12 @@ def export_items(
         else:
             _write(export, form, rows, gathered, path)
     if context.json and path is not None:
-        told = {
+        counts = {
             "items": gathered.count - gathered.left_out.total(),
             "flagged": gathered.flagged,
             "erased": gathered.erased,
         }
-        context.emit({"file": str(path), **told})
+        context.emit({"file": str(path), **counts})
     gathered.report()
     return Exit.FLAGGED if gathered.flagged else Exit.OK
 

@@ -94,7 +94,7 @@ def watch(
                     break
                 _pass(node, own.poll_seconds, stopped)
     if context.json:
-        context.emit_rows(inbox.told)
+        context.emit_rows(inbox.rows)
     return inbox.worst
 
 
@@ -149,7 +149,7 @@ class Inbox:
         self._book = app.settings.data_path / TAKEN
         self._taken = _read(self._book)
         self._opened: list[str] = []
-        self.told: list[dict[str, object]] = []
+        self.rows: list[dict[str, object]] = []
         self.worst = Exit.OK
 
     @property
@@ -243,7 +243,7 @@ class Inbox:
 
     def _tell(self, row: dict[str, object]) -> None:
         if self._context.json:
-            self.told.append(row)
+            self.rows.append(row)
         elif self._context.jsonl:
             self._context.emit_rows([row])
         else:

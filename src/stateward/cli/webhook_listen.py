@@ -66,14 +66,14 @@ class _Seen:
             said: object = json.loads(body)
         except ValueError:
             said = body.decode("utf-8", "replace")
-        told = {"id": headers.get("webhook-id"), "is_signed": is_right, "body": said}
+        message = {"id": headers.get("webhook-id"), "is_signed": is_right, "body": said}
         if self._context.is_for_programs:
-            write_json_lines([told])
+            write_json_lines([message])
         else:
             words = {
                 None: "signature not checked",
                 True: "signature right",
                 False: "SIGNATURE WRONG",
             }
-            write(f"{told['id']}  {words[is_right]}  {json.dumps(said, ensure_ascii=False)}")
+            write(f"{message['id']}  {words[is_right]}  {json.dumps(said, ensure_ascii=False)}")
         hand_over()

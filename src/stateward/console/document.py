@@ -192,5 +192,5 @@ def place_of(view: ItemView | None, item: Fields) -> Where | None:
 
 def mark_of(mark_id: str, place: Where) -> dict[str, Json]:
     """A mark on what is shown, for `viewer.mjs`."""
-    told: dict[str, Json] = msgspec.to_builtins(place)
-    return {"field": mark_id, **told}
+    mark: dict[str, Json] = msgspec.to_builtins(place)
+    return {"field": mark_id, **mark}

@@ -479,8 +479,8 @@ async def export(
     def make(app: App) -> tuple[str, str, bytes]:
         found = get_visible_record(app, caller, record_id)
         name = _stage(app, found, stage)
-        told = record_view(app, found)
-        flags = told.flags if told.flag_decision is None else []
+        document = record_view(app, found)
+        flags = document.flags if document.flag_decision is None else []
         rows = flagged_rows(app.items(record_id, name) if name else iter(()), flags)
         further = app.plugins.exports(found, name)
         file = f"{found.id}-{name or 'items'}.{form}"

@@ -259,10 +259,10 @@ def _refusals(app: App, caller: Caller, task: Task) -> Refusals:
 
 
 def _further_notes(record: Record, problems: Sequence[Fields]) -> list[str]:
-    told = " ".join(map(_reason_text, problems))
+    reasons = " ".join(map(_reason_text, problems))
     notes = record.fields.get(NOTES)
     shown = map(value_text, notes) if isinstance(notes, list) else ()
-    return [each for each in shown if each.partition(":")[2].strip() not in told]
+    return [each for each in shown if each.partition(":")[2].strip() not in reasons]
 
 
 def flat(verdicts: Iterable[Fields]) -> list[Fields]:

@@ -152,8 +152,8 @@ def _passage(snippet: list[schemas.SnippetSegment], where: Fields | None) -> Pas
 def _document_link(where: Fields | None) -> tuple[str, str]:
     """The end of the address that opens a document at a place, and the place for people."""
     place = Where.read(where)
-    told = "" if where is None else msgspec.json.encode(where).decode()
-    return f"#place={quote(told)}" if told else "", "" if place is None else place.text
+    text = "" if where is None else msgspec.json.encode(where).decode()
+    return f"#place={quote(text)}" if text else "", "" if place is None else place.text
 
 
 @get("/search/export/{form:str}", opt={"right": "read"})

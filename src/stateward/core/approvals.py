@@ -113,8 +113,8 @@ def endorse(
     if event.count is not None:
         outputs = outputs | {review.name: record.version}
     endorsed = replace(record, fields=_with_answer(record) | {APPROVALS: listed}, outputs=outputs)
-    told: Fields = {APPROVALS: listed, "approvals_needed": review.approvals}
-    return _stay(machine, endorsed, record, event, f"{review.name}.{ENDORSED}", told, now=now)
+    facts: Fields = {APPROVALS: listed, "approvals_needed": review.approvals}
+    return _stay(machine, endorsed, record, event, f"{review.name}.{ENDORSED}", facts, now=now)
 
 
 def refer(machine: Machine, record: Record, event: Event, *, now: Micros) -> Decision:
@@ -155,7 +155,7 @@ def _stay(
     record: Record,
     event: Event,
     trigger: str,
-    told: Fields,
+    facts: Fields,
     *,
     now: Micros,
 ) -> Applied:
@@ -165,7 +165,7 @@ def _stay(
         machine_version=machine.version,
         entered_at=now,
     )
-    metadata: Fields = {**event.facts, **told}
+    metadata: Fields = {**event.facts, **facts}
     if event.count is not None:
         metadata["count"] = event.count
     if event.output_digest is not None:

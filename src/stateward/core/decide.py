@@ -509,8 +509,8 @@ def _answer(machine: Machine, record: Record, event: Event, rule: Rule, now: Mic
     if is_corrected(approvals):  # the last approval accepts the corrected values
         event = replace(event, type=f"{review.name}.{CORRECTED}")
         rule = replace(rule, to=review.outcomes[CORRECTED])
-    told = replace(event, facts=event.facts | {APPROVALS: [*approvals]})
-    return _conclude(machine, record, told, rule, now)
+    approved = replace(event, facts=event.facts | {APPROVALS: [*approvals]})
+    return _conclude(machine, record, approved, rule, now)
 
 
 def _conclude(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Applied:

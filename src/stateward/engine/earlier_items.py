@@ -38,12 +38,12 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     def metadata(self) -> Fields:
         """What the history says of it: no item and no key."""
         attempts: dict[str, Json] = {**self.attempts}
-        told: dict[str, Json] = {
+        given: dict[str, Json] = {
             "records": attempts,
             "items": len(self.given.items),
             "sha256": digest(self.given),
         }
-        return {EARLIER: {**told, "is_cut": True} if self.given.is_cut else told}
+        return {EARLIER: {**given, "is_cut": True} if self.given.is_cut else given}
 
 
 class EarlierIndex:
@@ -87,11 +87,11 @@ class EarlierIndex:
             attempts=dict(sorted(attempts.items())),
         )
 
-    def again(self, machine: Machine, stage: Stage, record: Record, told: Json) -> EarlierItems:
+    def again(self, machine: Machine, stage: Stage, record: Record, metadata: Json) -> EarlierItems:
         """What an attempt was given, by what its transition says; what was erased since is missing."""
-        if stage.earlier is None or not isinstance(told, dict):
+        if stage.earlier is None or not isinstance(metadata, dict):
             return EarlierItems()
-        attempts = told.get("records")
+        attempts = metadata.get("records")
         known = (
             {id_: version for id_, version in attempts.items() if isinstance(version, int)}
             if isinstance(attempts, dict)
@@ -99,7 +99,7 @@ class EarlierIndex:
         )
         own = self._own_keys(stage.earlier, record)
         items, _ = self._items(machine, stage.earlier, own, known)
-        return EarlierItems(items=items, is_cut=told.get("is_cut") is True)
+        return EarlierItems(items=items, is_cut=metadata.get("is_cut") is True)
 
     def _own_keys(self, earlier: Earlier, record: Record) -> set[str]:
         found: set[str] = set()

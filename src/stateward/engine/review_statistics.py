@@ -212,17 +212,17 @@ class ReviewStatistics:
 
 def _step(row: Row, answer: str) -> ReviewStep:
     record_id, machine, actor, _, at, metadata, before, _ = row
-    told: Fields = msgspec.json.decode(str(metadata))
-    approvals = told.get(APPROVALS)
+    facts: Fields = msgspec.json.decode(str(metadata))
+    approvals = facts.get(APPROVALS)
     if isinstance(approvals, list) and approvals and isinstance(approvals[-1], dict):
         given = str(approvals[-1].get("answer"))  # what this person said, not how the review ended
     else:
         given = answer
-    fields, worked, code = told.get("corrected"), told.get("worked_s"), told.get("reason_code")
+    fields, worked, code = facts.get("corrected"), facts.get("worked_s"), facts.get("reason_code")
     return ReviewStep(
         record_id=str(record_id),
         machine=str(machine),
-        person=person_of(str(actor), told.get(REVIEWER)),
+        person=person_of(str(actor), facts.get(REVIEWER)),
         answer=given,
         wait_s=(int(at or 0) - int(before or 0)) / SECOND,
         worked_s=worked if isinstance(worked, int | float) else None,

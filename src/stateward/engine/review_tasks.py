@@ -302,13 +302,13 @@ class ReviewTasks:
 
 def opinion_of(transition: Transition, items: Iterable[Fields]) -> Opinion:
     """What a transition tells of a second opinion that was asked for."""
-    told = transition.metadata
-    notes = told.get("reason")
+    metadata = transition.metadata
+    notes = metadata.get("reason")
     return Opinion(
         by=transition.actor,
-        to=str(told.get("to")),
+        to=str(metadata.get("to")),
         at=transition.at,
-        is_blind=told.get("is_blind") is True,
+        is_blind=metadata.get("is_blind") is True,
         notes=None if notes is None else str(notes),
         values=values_of(each for each in items if each.get("is_corrected")),
     )

@@ -632,12 +632,12 @@ class Reviews(ReviewTasks):
             if rung is not None:
                 return rung
         type_ = f"{review.name}.{answer}"
-        told = {
+        given = {
             "reviewer": deciding.reviewer,
             "batch": deciding.batch,
             "reason_code": deciding.reason_code,
         }
-        facts: Fields = {name: value for name, value in told.items() if value is not None}
+        facts: Fields = {name: value for name, value in given.items() if value is not None}
         if (link := self._links.of_actor(deciding.actor)) is not None:
             facts |= {"link": link.id, "link_by": link.created_by}
         count, digest = None, None

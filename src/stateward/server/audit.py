@@ -112,10 +112,12 @@ async def note(request: Asked, verb: str, *, record_id: str = "", **detail: str)
     if HEAD_ONLY in request.scope:
         return
     actor = caller_of(request).actor
-    told: Fields = {name: value for name, value in detail.items() if value}
+    facts: Fields = {name: value for name, value in detail.items() if value}
 
     def add(app: App) -> None:
-        entry = AuditEntry(at=app.clock(), actor=actor, verb=verb, record_id=record_id, detail=told)
+        entry = AuditEntry(
+            at=app.clock(), actor=actor, verb=verb, record_id=record_id, detail=facts
+        )
         app.audit.add([entry])
 
     await service_of(request).writer.ask(add)

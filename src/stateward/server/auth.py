@@ -437,12 +437,12 @@ async def authenticate(
         service.known_keys.pop(shown_hash(shown), None)
     is_first, wait_s = service.failures.add(address, shown)
     if is_first or wait_s or refused_as != KEY_REFUSED:
-        told: Fields = {"address": address, "key_id": account_of(shown), "is_held_up": wait_s > 0}
-        service.log.warning(f"a key was refused that {address} showed", **told)
+        detail: Fields = {"address": address, "key_id": account_of(shown), "is_held_up": wait_s > 0}
+        service.log.warning(f"a key was refused that {address} showed", **detail)
         with suppress(StatewardError):  # a database that is away must not change the answer
             await service.writer.ask(
                 lambda app: app.audit.add(
-                    [AuditEntry(at=app.clock(), actor="anonymous", verb=refused_as, detail=told)]
+                    [AuditEntry(at=app.clock(), actor="anonymous", verb=refused_as, detail=detail)]
                 )
             )
     if wait_s:

@@ -77,8 +77,8 @@ async def holds(request: Asked) -> Response[schemas.HeldRecords]:
     """Neither a rule of retention nor a request deletes anything of them."""
     check_whole(request)
     found = await service_of(request).broad.ask(lambda app: app.eraser.holds())
-    told = schemas.HeldRecords(items=[held_view(each, is_held=True) for each in found])
-    return reply(views.json_answer(told))
+    document = schemas.HeldRecords(items=[held_view(each, is_held=True) for each in found])
+    return reply(views.json_answer(document))
 
 
 @post(

@@ -150,9 +150,9 @@ class Server:
             self._is_ready.set()
             if beside is not None:
                 beside.load()
-            told = asyncio.create_task(leaving.wait())
-            await asyncio.wait((serving, told), return_when=asyncio.FIRST_COMPLETED)
-            told.cancel()
+            left = asyncio.create_task(leaving.wait())
+            await asyncio.wait((serving, left), return_when=asyncio.FIRST_COMPLETED)
+            left.cancel()
             server.should_exit = True
             app.state.service.hub.close()  # waiting requests are answered, so that none keeps the server open
             await serving

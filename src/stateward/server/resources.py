@@ -203,15 +203,15 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
     )
 
     def view(app: App, found: Record, files: Sequence[SavedFile] | None = None) -> msgspec.Struct:
-        told = msgspec.structs.asdict(record_view(app, found, files))
-        exposed = told["exposed"]
+        document = msgspec.structs.asdict(record_view(app, found, files))
+        exposed = document["exposed"]
         known = (*resource.fields, *running)
         fields = {each: exposed[each] for each in known if each in exposed}
         rest = {each: value for each, value in exposed.items() if each not in fields}
         size = found.labels.get("size")
         return record(
             **{resource.id_field: found.id},
-            **{each: told[each] for each, _ in shared},
+            **{each: document[each] for each, _ in shared},
             source_type=text_of(found.labels.get("source_type")),
             filename=text_of(found.labels.get("filename")),
             size=size if isinstance(size, int) else None,

@@ -86,17 +86,17 @@ class PipeWakeup:
 
     def clear(self) -> frozenset[str]:
         """Forget past notifications; the topics that there were any of."""
-        told: set[int] = set()
+        notified: set[int] = set()
         is_flooded = False
         with suppress(BlockingIOError):
             while data := os.read(self._reader, PIPE_BYTES):
-                told.update(data)
+                notified.update(data)
                 if len(data) < PIPE_BYTES:
                     break
                 is_flooded = True
-        if is_flooded or not told <= TOPIC_OF.keys():
+        if is_flooded or not notified <= TOPIC_OF.keys():
             return self._topics  # a full pipe takes no byte of another topic
-        return frozenset([TOPIC_OF[number] for number in told])
+        return frozenset([TOPIC_OF[number] for number in notified])
 
     def wait(self, timeout_s: float) -> bool:
         """Sleep until a notification; False when the time was up first."""

@@ -289,18 +289,18 @@ class PostgresDatabase:
         point(Point.COMMIT_BEFORE)
         # NOTIFY belongs to the transaction: the server delivers it after the commit, and only then.
         topics = frozenset(self._notified)
-        told = notifying(topics)
+        notified = notifying(topics)
         if session.queued == (BEGIN,) and not self._appended:  # there was no statement
             session.forget()
-            if told:
-                self._run(lambda own: own.now(*told))
-        elif session.queued or self._appended or told:
+            if notified:
+                self._run(lambda own: own.now(*notified))
+        elif session.queued or self._appended or notified:
             if self._appended:
                 # The last of these statements notifies as well, and does what was queued before.
                 joined = () if len(self._appended) > 1 else session.take_joining()
                 *others, last = self._appended
-                told = (*(each.queued() for each in others), last.queued(topics, joined))
-            commands = [*told, COMMIT]
+                notified = (*(each.queued() for each in others), last.queued(topics, joined))
+            commands = [*notified, COMMIT]
             self._run_once(lambda own: own.now(*commands), unreachable=LOST_IN_COMMIT)
         else:
             self._run_once(lambda own: own.command(COMMIT.sql), unreachable=LOST_IN_COMMIT)

@@ -112,9 +112,11 @@ def answer_s(lease_s: float) -> float:
     return max(ANSWER_S_MIN, min(ANSWER_S_MAX, lease_s / 3))
 
 
-def delivered_before(told: str | bytes | None) -> int:
+def delivered_before(header: str | bytes | None) -> int:
     """How often a message was delivered before it was published again, as it says itself; 0 where that is no number."""
-    return int(told) if told is not None and told.isdigit() and len(told) <= DIGITS_MAX else 0
+    return (
+        int(header) if header is not None and header.isdigit() and len(header) <= DIGITS_MAX else 0
+    )
 
 
 def masked_url(url: str) -> str:

@@ -414,8 +414,8 @@ class JetStreamEngine:
             self._answer(lambda: self._reading.subscribe(topic))
             self._told[topic] = deque(maxlen=BROADCASTS_MAX)
         self._answer(lambda: self._take_in(0.0))
-        told = self._told[topic]
-        return [told.popleft() for _ in range(len(told))]
+        queued = self._told[topic]
+        return [queued.popleft() for _ in range(len(queued))]
 
     def depth(self, stream: str) -> int:
         """How many messages the stream holds."""
@@ -484,8 +484,8 @@ def _count(message: NatsMessage) -> int:
     count = _number_in(message, DELIVERIES)
     if not message.headers:
         return count
-    told = message.headers.partition(f"\r\n{DELIVERED}: ".encode())[2].partition(b"\r\n")[0]
-    return count + delivered_before(told)
+    header = message.headers.partition(f"\r\n{DELIVERED}: ".encode())[2].partition(b"\r\n")[0]
+    return count + delivered_before(header)
 
 
 def _number_in(message: NatsMessage, place: int) -> int:

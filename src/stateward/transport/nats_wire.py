@@ -196,8 +196,8 @@ class NatsWire:
 
     def _servers(self) -> list[tuple[str, int]]:
         """Those of the URL, and then those that the server told of that was connected last."""
-        told = [each for each in map(_split, self.info.connect_urls) if each[0]]
-        return list(dict.fromkeys([*self._url.servers, *told]))
+        known = [each for each in map(_split, self.info.connect_urls) if each[0]]
+        return list(dict.fromkeys([*self._url.servers, *known]))
 
     def _open(self, host: str, port: int) -> None:
         self._socket = socket.create_connection((host, port), timeout=self._answer_s)

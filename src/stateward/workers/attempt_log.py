@@ -72,8 +72,8 @@ class AttemptLog:
         if not self.has_space(level):
             self._cut += len(message)
             return
-        level, message, told = tame_line(level, message, facts)
-        line = self._line({"level": level, "message": message, **told}, age=age)
+        level, message, fields = tame_line(level, message, facts)
+        line = self._line({"level": level, "message": message, **fields}, age=age)
         size = len(line) + 1
         if self._size + size > self._bytes_left * SHARES[_budget(level)]:
             self._closed.add(_budget(level))
@@ -125,10 +125,10 @@ def tame_line(level: str, message: str, facts: Mapping[str, object]) -> tuple[st
         data = _encode_facts(named)
         if len(data) > LINE_BYTES_MAX:
             return level, message, {"cut": f"facts of {len(data)} bytes"}
-        told: Fields = msgspec.json.decode(data)
+        fields: Fields = msgspec.json.decode(data)
     except Exception as error:  # noqa: BLE001 - a log line must never fail a job
         return level, message, {"cut": f"facts that cannot be written: {type(error).__name__}"}
-    return level, message, told
+    return level, message, fields
 
 
 def _encode_facts(facts: Mapping[str, object]) -> bytes:

@@ -223,9 +223,9 @@ def supervise(runner: int, status_fd: int) -> NoReturn:
     os.chdir("/")
     status: int | None = None
     while status is None:
-        told = signal.sigwait(WATCHED)
+        number = signal.sigwait(WATCHED)
         status = reap(runner)  # also of orphans, which come to this process and would stay zombies
-        if told == signal.SIGTERM:
+        if number == signal.SIGTERM:
             break
     status = end_all(runner, status)
     with contextlib.suppress(OSError):  # the worker may have closed its end or be dead
@@ -540,9 +540,9 @@ class WireLog:
         self._number = number
 
     def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
-        level, message, told = tame_line(level, message, facts)
+        level, message, fields = tame_line(level, message, facts)
         at = time.monotonic()
-        line = Line(number=self._number, level=level, message=message, facts=told, at=at)
+        line = Line(number=self._number, level=level, message=message, facts=fields, at=at)
         if not self._is_sending and self._channel.put_aside(line):
             self.has_lines = True
         else:
@@ -562,8 +562,8 @@ def not_loaded(name: str, faults: Mapping[str, str], log: Log) -> Failed:
         f"{target} cannot be loaded: {text.strip().splitlines()[-1]}"
         for target, text in faults.items()
     )
-    told = why or f"there are: {known}; is its module among the pipelines of the settings?"
-    return Failed(code=NOT_LOADED, message=f"there is no runner {name!r}; {told}")
+    reason = why or f"there are: {known}; is its module among the pipelines of the settings?"
+    return Failed(code=NOT_LOADED, message=f"there is no runner {name!r}; {reason}")
 
 
 def after_job() -> bool:

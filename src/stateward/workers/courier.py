@@ -139,9 +139,9 @@ class Courier:
         found = self._inbox.take()
         if found:
             self._accept(found)
-        for told in self._inbox.take_told():
-            if told.type == STOP:
-                self._stop(told)
+        for message in self._inbox.take_told():
+            if message.type == STOP:
+                self._stop(message)
         return False
 
     def end(self, events: Sequence[Event]) -> None:
@@ -271,13 +271,13 @@ class Courier:
                 self._artifacts.put_copy(file.sha256, file.data)
         return given_with(message)
 
-    def _stop(self, told: Envelope) -> None:
+    def _stop(self, envelope: Envelope) -> None:
         """Stop attempts that are not wanted any more, as far as they are here: their processes are killed.
 
         Raises InvalidRequest where this worker is not wanted: what it has goes back with the end of its process.
         """
         try:
-            message = data_of(told, StopMessage)
+            message = data_of(envelope, StopMessage)
         except ValueError:
             return
         if self._reporter.credential_id in message.revoked:

@@ -173,27 +173,27 @@ def _traceback(error: BaseException) -> str:
         frames = frames.tb_next
     if frames is None:
         return ""
-    told = traceback.TracebackException(
+    trace = traceback.TracebackException(
         type(error), error, frames, limit=-TRACEBACK_FRAMES_MAX, compact=True
     )
-    _shorten_paths(told)
-    text = "".join(told.format())
+    _shorten_paths(trace)
+    text = "".join(trace.format())
     return text if len(text) <= TRACEBACK_CHARS_MAX else "…" + text[-TRACEBACK_CHARS_MAX:]
 
 
-def _shorten_paths(told: traceback.TracebackException) -> None:
+def _shorten_paths(rest: traceback.TracebackException) -> None:
     """Name files as they are imported: a log tells its reader nothing of the folders of this machine."""
     roots = sorted((root for root in sys.path if root), key=len, reverse=True)
     for _ in range(CAUSES_MAX):
-        for frame in told.stack:
+        for frame in rest.stack:
             _ = frame.line  # read while the path still leads to it
             inside = (root for root in roots if frame.filename.startswith(f"{root}/"))
             root = next(inside, os.path.dirname(frame.filename))  # noqa: PTH120 - a text
             frame.filename = frame.filename.removeprefix(root).lstrip("/")
-        following = told.__cause__ or told.__context__
+        following = rest.__cause__ or rest.__context__
         if following is None:
             return
-        told = following
+        rest = following
 
 
 def unusable_document(error: ArtifactError) -> Failed:
