@@ -6,109 +6,54 @@ its `opt` who may call it and what it may answer (`described_as`), asks the App 
 with `reply(json_answer(document))`.
 """
 
-from stateward.app import App
-from stateward.app.views import text_of
-from stateward.engine.answers import DecisionRequest
-from stateward.engine.coordinator import Submitted
-from stateward.engine.external_driver import Step, retried_step
-from stateward.schemas import Ask, FieldFault
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    expected_version,
-    get_visible_record,
-    once_of,
-    own_machine,
-    reply,
-    service_of,
-    trace_of,
-)
-from stateward.server.description import (
-    ACTING,
-    CHANGED,
-    LOOKED_AT,
-    PAGED,
-    SENDING,
-    SENT,
-    STEPPING,
-    WRITING,
-    described_as,
-    form_body,
-)
-from stateward.server.executors import Call
-from stateward.server.operations import LOOK_PAUSE_S, get_record, write_once
-from stateward.server.parameters import (
-    CursorText,
-    IdempotencyKey,
-    IfMatch,
-    IfNoneMatch,
-    Limit,
-    QueryText,
-    Wait,
-)
-from stateward.server.problems import Refusal
-from stateward.server.service import Service
-from stateward.server.strict import strict_json
-from stateward.server.upload_stream import (
-    FORM,
-    Form,
-    UploadReceiver,
-    pieces,
-)
-from stateward.server.views import etag, json_answer, record_view
-from stateward.storage.idempotency import Answer, IdempotentRequest
-
-__all__ = [
-    "ACTING",
-    "CHANGED",
-    "FORM",
-    "LOOKED_AT",
-    "LOOK_PAUSE_S",
-    "PAGED",
-    "SENDING",
-    "SENT",
-    "STEPPING",
-    "WRITING",
-    "Answer",
-    "App",
-    "Ask",
-    "Asked",
-    "Call",
-    "Caller",
-    "CursorText",
-    "DecisionRequest",
-    "FieldFault",
-    "Form",
-    "IdempotencyKey",
-    "IdempotentRequest",
-    "IfMatch",
-    "IfNoneMatch",
-    "Limit",
-    "QueryText",
-    "Refusal",
-    "Service",
-    "Step",
-    "Submitted",
-    "UploadReceiver",
-    "Wait",
-    "caller_of",
-    "described_as",
-    "etag",
-    "expected_version",
-    "form_body",
-    "get_record",
-    "get_visible_record",
-    "json_answer",
-    "once_of",
-    "own_machine",
-    "pieces",
-    "record_view",
-    "reply",
-    "retried_step",
-    "service_of",
-    "strict_json",
-    "text_of",
-    "trace_of",
-    "write_once",
-]
+from stateward.app import App as App
+from stateward.app.views import text_of as text_of
+from stateward.engine.answers import DecisionRequest as DecisionRequest
+from stateward.engine.coordinator import Submitted as Submitted
+from stateward.engine.external_driver import Step as Step
+from stateward.engine.external_driver import retried_step as retried_step
+from stateward.schemas import Ask as Ask
+from stateward.schemas import FieldFault as FieldFault
+from stateward.server.auth import Asked as Asked
+from stateward.server.auth import Caller as Caller
+from stateward.server.auth import caller_of as caller_of
+from stateward.server.auth import expected_version as expected_version
+from stateward.server.auth import get_visible_record as get_visible_record
+from stateward.server.auth import once_of as once_of
+from stateward.server.auth import own_machine as own_machine
+from stateward.server.auth import reply as reply
+from stateward.server.auth import service_of as service_of
+from stateward.server.auth import trace_of as trace_of
+from stateward.server.description import ACTING as ACTING
+from stateward.server.description import CHANGED as CHANGED
+from stateward.server.description import LOOKED_AT as LOOKED_AT
+from stateward.server.description import PAGED as PAGED
+from stateward.server.description import SENDING as SENDING
+from stateward.server.description import SENT as SENT
+from stateward.server.description import STEPPING as STEPPING
+from stateward.server.description import WRITING as WRITING
+from stateward.server.description import described_as as described_as
+from stateward.server.description import form_body as form_body
+from stateward.server.executors import Call as Call
+from stateward.server.operations import LOOK_PAUSE_S as LOOK_PAUSE_S
+from stateward.server.operations import get_record as get_record
+from stateward.server.operations import write_once as write_once
+from stateward.server.parameters import CursorText as CursorText
+from stateward.server.parameters import IdempotencyKey as IdempotencyKey
+from stateward.server.parameters import IfMatch as IfMatch
+from stateward.server.parameters import IfNoneMatch as IfNoneMatch
+from stateward.server.parameters import Limit as Limit
+from stateward.server.parameters import QueryText as QueryText
+from stateward.server.parameters import Wait as Wait
+from stateward.server.problems import Refusal as Refusal
+from stateward.server.service import Service as Service
+from stateward.server.strict import strict_json as strict_json
+from stateward.server.upload_stream import FORM as FORM
+from stateward.server.upload_stream import Form as Form
+from stateward.server.upload_stream import UploadReceiver as UploadReceiver
+from stateward.server.upload_stream import pieces as pieces
+from stateward.server.views import etag as etag
+from stateward.server.views import json_answer as json_answer
+from stateward.server.views import record_view as record_view
+from stateward.storage.idempotency import Answer as Answer
+from stateward.storage.idempotency import IdempotentRequest as IdempotentRequest
