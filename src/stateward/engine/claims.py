@@ -55,7 +55,7 @@ class Claims:
             return {}
         condition, params = self._database.among("record_id", wanted)
         found = self._database.rows(f"SELECT {_COLUMNS} FROM claims WHERE {condition}", **params)
-        return {str(row[0]): _claim(row) for row in found}
+        return {str(row[0]): Claim(**CLAIMS.named(row)) for row in found}
 
     def take(self, claim: Claim) -> None:
         """Store a claim in place of the present one; the caller holds the lock on the record.
@@ -72,7 +72,3 @@ class Claims:
         with self._database.transaction():
             (was_there,) = self._database.delete(CLAIMS, [(record_id,)])
             return was_there
-
-
-def _claim(row: Row) -> Claim:
-    return Claim(**dict(zip(CLAIMS.columns, row, strict=True)))  # type: ignore[arg-type]

@@ -125,7 +125,7 @@ class PendingDecisions:
 
 
 def _decision(row: Row) -> PendingDecision:
-    columns = dict(zip(PENDING_DECISIONS.columns, row, strict=True))
+    columns = PENDING_DECISIONS.named(row)
     own = asdict(_decode(str(columns.pop("request"))))
     del own["salt"]
-    return PendingDecision(**columns, **own)  # type: ignore[arg-type]
+    return PendingDecision(**columns, **own)

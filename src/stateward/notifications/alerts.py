@@ -369,6 +369,6 @@ def _row(alert: Alert) -> Row:
 
 
 def _alert(row: Row) -> Alert:
-    values = dict(zip(ALERTS.columns, row, strict=True))
-    values["facts"] = _decode_fields(str(values["facts"]))  # type: ignore[assignment]
-    return Alert(**values)  # type: ignore[arg-type]
+    values = ALERTS.named(row)
+    values["facts"] = _decode_fields(str(values["facts"]))
+    return Alert(**values)

@@ -120,7 +120,7 @@ def delivery_row(delivery: Delivery) -> Row:
 
 def delivery_of(row: Row) -> Delivery:
     """A delivery as it was stored."""
-    return Delivery(**dict(zip(DELIVERIES.columns, row, strict=True)))  # type: ignore[arg-type]
+    return Delivery(**DELIVERIES.named(row))
 
 
 def attempt_row(attempt: FinishedAttempt) -> Row:

@@ -323,7 +323,7 @@ def _row(webhook: Webhook) -> Row:
 
 
 def _webhook(row: Row) -> Webhook:
-    values = dict(zip(WEBHOOKS.columns, row, strict=True))
-    values["events"] = _decode_events(str(values["events"]))  # type: ignore[assignment]
+    values = WEBHOOKS.named(row)
+    values["events"] = _decode_events(str(values["events"]))
     values["is_enabled"] = bool(values["is_enabled"])
-    return Webhook(**values)  # type: ignore[arg-type]
+    return Webhook(**values)

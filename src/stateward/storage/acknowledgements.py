@@ -55,8 +55,5 @@ class Acknowledgements:
     def every(self) -> dict[tuple[str, str], Acknowledgement]:
         """Every acknowledgement, by machine and cause."""
         found = self._database.rows(f"SELECT {_COLUMNS} FROM acknowledged")
-        given = [
-            Acknowledgement(**dict(zip(ACKNOWLEDGED.columns, row, strict=True)))  # type: ignore[arg-type]
-            for row in found
-        ]
+        given = [Acknowledgement(**ACKNOWLEDGED.named(row)) for row in found]
         return {(each.machine, each.cause): each for each in given}

@@ -10,7 +10,7 @@ SQL is written once, in the subset that both databases understand, with named pa
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -59,6 +59,10 @@ class Table(msgspec.Struct, frozen=True):
     columns: dict[str, ColumnType]
     key: tuple[str, ...]
     is_copied: bool = False
+
+    def named(self, row: Row) -> dict[str, Any]:
+        """A row with the names of its columns, where all were selected in their order."""
+        return dict(zip(self.columns, row, strict=True))
 
 
 class Wakeup(Protocol):

@@ -211,7 +211,7 @@ def _batch_row(b: Batch) -> Row:
 
 
 def _batch(row: Row) -> Batch:
-    values: dict[str, object] = dict(zip(BATCHES.columns, row, strict=True))
+    values: dict[str, object] = BATCHES.named(row)
     values["ids"] = _decode_names(str(values["ids"]))
     values["pipelines"] = _decode_names(str(values["pipelines"]))
     values["refused"] = _decode_counts(str(values["refused"]))

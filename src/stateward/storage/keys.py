@@ -225,11 +225,11 @@ def _seal(key: ApiKey, secret_hash: str) -> str:
 
 
 def _key(row: Row) -> tuple[ApiKey, str]:
-    values = dict(zip(API_KEYS.columns, row, strict=True))
+    values = API_KEYS.named(row)
     secret_hash = str(values.pop("secret_hash"))
     try:
         pipelines = _decode_names(str(values.pop("pipelines")))
     except UNDECODABLE as error:
         what = f"key {values['id']!s}"
         raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error
-    return ApiKey(pipelines=pipelines, **values), secret_hash  # type: ignore[arg-type]
+    return ApiKey(pipelines=pipelines, **values), secret_hash

@@ -513,7 +513,7 @@ def _portions(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 def _result(row: Row) -> AttemptResult:
-    values = dict(zip(OUTPUTS.columns, row, strict=True))
-    values["facts"] = _decode_facts(str(values["facts"]))  # type: ignore[assignment]
+    values = OUTPUTS.named(row)
+    values["facts"] = _decode_facts(str(values["facts"]))
     values["is_retryable"] = bool(values["is_retryable"])
-    return AttemptResult(**values)  # type: ignore[arg-type]
+    return AttemptResult(**values)

@@ -51,8 +51,7 @@ class Pauses:
         found = self._database.rows(
             "SELECT machine, stage, at, actor, reason FROM pauses ORDER BY machine, stage"
         )
-        names = tuple(PAUSES.columns)
-        return [Pause(**dict(zip(names, row, strict=True))) for row in found]  # type: ignore[arg-type]
+        return [Pause(**PAUSES.named(row)) for row in found]
 
     def ask(self) -> Asked:
         """Ask for the (machine, stage) that are paused; stage '' is the whole machine."""

@@ -51,7 +51,7 @@ class RefusedUploads:
             "WHERE owner = :owner ORDER BY at DESC, id DESC",
             owner=owner,
         )
-        return [_refused_upload(row) for row in found]
+        return [RefusedUpload(**REFUSED_UPLOADS.named(row)) for row in found]
 
     def note(self, refused: RefusedUpload) -> None:
         """Store one; beyond the limit the oldest of its owner are dropped."""
@@ -76,8 +76,3 @@ class RefusedUploads:
             if own:
                 self._database.delete(REFUSED_UPLOADS, [(each,) for each in own])
         return len(own)
-
-
-def _refused_upload(row: Row) -> RefusedUpload:
-    named = dict(zip(REFUSED_UPLOADS.columns, row, strict=True))
-    return RefusedUpload(**named)  # type: ignore[arg-type]

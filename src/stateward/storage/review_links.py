@@ -145,6 +145,6 @@ def _secret_hash(secret: str) -> str:
 
 
 def _link(row: Row) -> tuple[ReviewLink, str]:
-    values = dict(zip(REVIEW_LINKS.columns, row, strict=True))
+    values = REVIEW_LINKS.named(row)
     secret_hash = str(values.pop("secret_hash"))
-    return ReviewLink(**values), secret_hash  # type: ignore[arg-type]
+    return ReviewLink(**values), secret_hash

@@ -116,7 +116,7 @@ def _purpose(key: WorkerKey) -> str:
 
 
 def _key(row: Row) -> tuple[WorkerKey, str]:
-    values = dict(zip(WORKER_KEYS.columns, row, strict=True))
+    values = WORKER_KEYS.named(row)
     secret = str(values.pop("secret"))
     stages = _decode_names(str(values.pop("stages")))
-    return WorkerKey(stages=stages, **values), secret  # type: ignore[arg-type]
+    return WorkerKey(stages=stages, **values), secret

@@ -412,7 +412,7 @@ def _worker_row(worker: WorkerInfo) -> Row:
 
 
 def _worker(row: Row) -> WorkerInfo:
-    values = dict(zip(WORKERS.columns, row, strict=True))
-    values["runners"] = _decode_names(str(values["runners"]))  # type: ignore[assignment]
+    values = WORKERS.named(row)
+    values["runners"] = _decode_names(str(values["runners"]))
     values["is_draining"] = bool(values["is_draining"])
-    return WorkerInfo(**values)  # type: ignore[arg-type]
+    return WorkerInfo(**values)
