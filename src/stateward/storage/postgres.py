@@ -239,6 +239,8 @@ class PostgresDatabase:
         return PostgresTransaction(self)
 
     def _enter(self) -> None:
+        # The threads of a process share one connection: a transaction has it from its begin to its commit, and the
+        # same thread may enter again for a nested one.
         self._lock.acquire()
         try:
             if not self._depth:
@@ -259,10 +261,12 @@ class PostgresDatabase:
                 try:
                     self._commit()
                 except BaseException:
+                    # One that is refused here is still open at the server: the next caller must not join it.
                     self._undo()
                     raise
         finally:
             self._depth -= 1
+            # What was notified and appended belongs to the outermost transaction, however it ended.
             if not self._depth:
                 self._notified.clear()
                 self._appended.clear()
