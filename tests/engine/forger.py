@@ -17,8 +17,9 @@ from stateward.storage.audit import (
 )
 from stateward.storage.lanes import LANES
 from stateward.storage.record_rows import APPENDED, RECORDS, record_row, transition_row
+from stateward.storage.row_seals import ERASED, add_seals, stored_digests
 from stateward.storage.store import Store
-from stateward.testing.rig import Rig
+from stateward.testing.rig import START, Rig
 
 SEALS = (SEALED, SEALING_BEGAN, COORDINATOR_STARTED)
 
@@ -81,6 +82,13 @@ class Forger:
         database.run("DELETE FROM audit_log")
         database.run("UPDATE audit_head SET count = 0, hash = :none", none=GENESIS)
         AuditLog(database).add(entries)
+
+    def call_erased(self, kind: str) -> None:
+        """Delete the rows of a table, and append to the audit log that they were erased."""
+        database = self._rig.database
+        digests = [digest for own, _, digest in stored_digests(database) if own == kind]
+        database.run(f"DELETE FROM {kind}")  # noqa: S608
+        add_seals(database, {f"{ERASED}{kind}": digests}, at=START)
 
     def reseal_rows(self) -> None:
         """When the history is written, write the audit log anew with seals of the rows as they are then."""

@@ -154,6 +154,11 @@ def items_of_no_edition(forger: Forger) -> None:
     forger.run("INSERT INTO item_chunks VALUES ('UL_000002', -7, 0, 1, '[{\"n\":7}]')")
 
 
+def rows_called_erased(forger: Forger) -> None:
+    """By an entry like that of an erasure, at the end of a chain that goes on as it was."""
+    forger.call_erased("dispositions")
+
+
 # What is moved from one place to another
 
 

@@ -296,6 +296,13 @@ REWRITINGS = [
         {"output"},
     ),
     Rewriting(
+        "events that changed nothing are called erased",
+        hidden_edits.rows_called_erased,
+        UNSEALED,
+        ALONE,
+        {"sealed"},
+    ),
+    Rewriting(
         "a view takes the place of a table", hidden_edits.view, UNSEALED, ALONE, {"database"}
     ),
     Rewriting(

@@ -41,6 +41,7 @@ from stateward.engine.row_check import (
     began_after,
     check_acts,
     check_epochs,
+    check_erasures,
     check_numbers,
     check_rows,
     former_until,
@@ -122,6 +123,7 @@ def verify(
     if audit is not None:
         findings += check_audit(store, audit, kept=None if kept is None else kept.audit)
         findings += check_rows(store, audit)
+        findings += check_erasures(store, audit)
         findings += check_acts(store, audit)
     count = 0
     check = LogCheck(

@@ -10,9 +10,11 @@ from itertools import islice
 from typing import get_args
 
 from stateward.core.chain import is_erased
+from stateward.core.erasure import RECORD_ERASED
 from stateward.core.model import (
     PRIORITY,
     PRIORITY_NORMAL,
+    SECOND,
     Json,
     Micros,
     Record,
@@ -55,6 +57,7 @@ from stateward.storage.row_seals import (
 from stateward.storage.store import Store
 
 Digests = Counter[tuple[str, str]]
+ERASING_MAX: Micros = 3600 * SECOND  # the longest transaction of an erasure
 _CHUNK = 1000  # acts of one look at their records
 _NUMBERED = {
     "transitions": ("seq",),
@@ -112,6 +115,24 @@ def check_rows(store: Store, audit: AuditLog) -> Iterator[Finding]:
         count = sum(number for (own, _), number in (missing - erased).items() if own == kind)
         if count:
             yield Finding(check="sealed", where=name, sentence=f"{count} were changed or deleted")
+
+
+def check_erasures(store: Store, audit: AuditLog) -> Iterator[Finding]:
+    """Rows that the audit log calls erased where no record was erased then or later.
+
+    Who can append to the log of acts could else delete such rows by saying so. An erasure is a transition of a record,
+    in the transaction of that entry: its time is that of the entry or shortly before, or later if a clock went back.
+    """
+    kinds = {f"{ERASED}{kind}" for kind in KINDS_OF_ROWS}
+    entries = [each for each in audit.walk(verb=SEALED) if kinds & each.detail.keys()]
+    if not entries:
+        return
+    sql = "SELECT max(at) FROM transitions WHERE trigger = :trigger"
+    ((newest,),) = store.database.rows(sql, trigger=RECORD_ERASED)
+    for each in entries:
+        if newest is None or int(newest) < each.at - ERASING_MAX:
+            sentence = "it calls rows erased, and no record was erased then or since"
+            yield Finding(check="sealed", where=f"audit log {each.seq}", sentence=sentence)
 
 
 def check_numbers(database: Database) -> Iterator[Finding]:
