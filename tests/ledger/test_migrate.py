@@ -215,7 +215,7 @@ def test_the_way_back_is_refused_where_it_would_cost_newer_records(tmp_path: Pat
     with Ledger.open(tmp_path / "new", disk=QuickDisk()) as ledger:
         ledger.record("doc:9", LedgerState.PENDING)
 
-    with pytest.raises(InvalidRequest, match="1 records that are newer"):
+    with pytest.raises(InvalidRequest, match="1 record that is newer"):
         undo(path, output=tmp_path / "new", execute=True)
 
     assert (tmp_path / "new" / "MANIFEST.json").exists()

@@ -522,10 +522,13 @@ class MigrationUndo(msgspec.Struct, frozen=True, kw_only=True):
         """What would no longer be in use afterwards, as a sentence; empty if there is nothing."""
         losses = []
         if self.later_records:
-            losses.append(
-                f"{self.target} has {self.later_records} records that are newer than the migration; they would stay in "
-                f"{self.aside} alone"
+            newer = f"{self.later_records} records that are newer than the migration; they"
+            newer = (
+                "1 record that is newer than the migration; it"
+                if self.later_records == 1
+                else newer
             )
+            losses.append(f"{self.target} has {newer} would stay in {self.aside} alone")
         if self.changed_as is not None:
             losses.append(
                 f"{self.source} was written to after the migration; that would stay in {self.changed_as} alone"

@@ -223,7 +223,9 @@ class LedgerVerifier:
         parts = [f"up to seq {first.first_seq - 1}"] if first.first_seq > 1 else []
         parts += [f"after seq {base.last_seq}"] if base else []
         checked = f"only moves {' and '.join(parts)}" if parts else "no moves"
-        sentence = f"{self._removed} lines were removed, the last of them here, so that {checked} are checked"
+        gone = f"{self._removed} lines were removed, the last of them"
+        gone = "1 line was removed" if self._removed == 1 else gone
+        sentence = f"{gone} here, so that {checked} are checked"
         self._remarks.append(Damage(file=last.file, seq=last.last_seq, sentence=sentence))
 
     def _check_rollbacks(self, manifest: Manifest, removed: list[DeltaInfo]) -> None:
