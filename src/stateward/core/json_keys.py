@@ -3,11 +3,11 @@
 Nothing here writes such a text. It reads slowly: callers look first whether a text is what they would write.
 """
 
-import json
-
 
 def names_a_key_twice(text: str | bytes) -> bool:
     """Whether any object in this text, which is JSON, has two values for one key."""
+    import json  # here: most commands read no such text
+
     try:
         json.loads(text, object_pairs_hook=_refuse_doubled)
     except _DoubledKey:
