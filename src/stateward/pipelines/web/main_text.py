@@ -25,6 +25,7 @@ from stateward.pipelines.web.page_frame import (
     without_bars,
 )
 from stateward.pipelines.web.posts import with_all_posts
+from stateward.pipelines.web.rivals import doubts_of
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -174,6 +175,7 @@ class PageText(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     is_cut: bool = False  # the file ends in the middle of a text or a tag
     is_main: bool = True  # False: no main text was found, and this is all text of the page
+    doubts: tuple[tuple[str, str], ...] = ()  # code and sentence, of title and author
     doubted_date: str = ""  # as it is printed, where nothing tells which number is the month
 
 
@@ -200,13 +202,17 @@ def read_page(page: CapturedPage) -> PageText:
     above = _lines_above(html, text)
     title = _title(_line(found.get("title", "")), html, above)
     date, doubted_date = settled_date(printed_date(found.get("date", ""), html, above), html)
+    author = (
+        _names(found.get("author", ""))
+        or _byline_author(above)
+        or _signature(html)
+        or listed_author(html)
+    )
     return PageText(
         text=_without_frame(text, title),
         title=title,
-        author=_names(found.get("author", ""))
-        or _byline_author(above)
-        or _signature(html)
-        or listed_author(html),
+        author=author,
+        doubts=tuple(doubts_of(html, title=title, author=author)),
         date=date,
         doubted_date=doubted_date,
         site=_line(found.get("sitename", "")),

@@ -137,6 +137,8 @@ class _PageReader:
                 AMBIGUOUS_DATE,
                 f"{page.doubted_date} may have the day or the month first, and nothing on the page tells which",
             )
+        for code, sentence in page.doubts:
+            self.note(code, sentence)
         if not page.is_main:
             self.note(
                 "NO_MAIN_TEXT",
