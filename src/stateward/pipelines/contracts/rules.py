@@ -367,24 +367,20 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
     caps: dict[str, CapFile] = {}
     for name, text in texts.items():
         try:
-            document = _read(name, text)
+            document, file, wrong = _parse(name, text)
         except DeclarationError as error:
             faults.extend(error.faults)
             continue
-        if document.has("providers"):
-            listed, wrong = convert(document, ProviderFile)
-            for at, provider in enumerate(listed.providers if listed else ()):
-                providers[provider.name] = (provider, document, at)
-        elif document.has("caps"):
-            capping, wrong = convert(document, CapFile)
-            caps.update({capping.name: capping} if capping else {})
-            wrong = [*wrong, *(_cap_faults(capping, document) if capping else ())]
-        elif document.has("shared"):
-            common, wrong = convert(document, SharedFile)
-            shared.update({common.shared: common} if common else {})
-        else:
-            vertical, wrong = convert(document, Vertical)
-            verticals.update({vertical.slug: (vertical, document)} if vertical else {})
+        match file:
+            case ProviderFile():
+                for at, provider in enumerate(file.providers):
+                    providers[provider.name] = (provider, document, at)
+            case CapFile():
+                caps[file.name] = file
+            case SharedFile():
+                shared[file.shared] = file
+            case Vertical():
+                verticals[file.slug] = (file, document)
         faults.extend(wrong)
     made = {
         slug: _complete(vertical, document, list(shared.values()), faults)
@@ -426,9 +422,22 @@ def _single_words(sets: Iterable[Words]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=FILES_MAX)
-def _read(name: str, text: str) -> Document:
-    """A parsed file, cached: most files do not change from one load to the next."""
-    return read_yaml(text, source=name)
+def _parse(
+    name: str, text: str
+) -> tuple[Document, ProviderFile | CapFile | SharedFile | Vertical | None, Sequence[Fault]]:
+    """A file, what it holds and what is wrong with it by itself.
+
+    Cached: most files do not change from one load to the next, and to check patterns they must all be compiled.
+    """
+    document = read_yaml(text, source=name)
+    if document.has("providers"):
+        return document, *convert(document, ProviderFile)
+    if document.has("caps"):
+        file, wrong = convert(document, CapFile)
+        return document, file, (*wrong, *(_cap_faults(file, document) if file else ()))
+    if document.has("shared"):
+        return document, *convert(document, SharedFile)
+    return document, *convert(document, Vertical)
 
 
 def expand_label(label: str) -> list[str]:
