@@ -6,7 +6,7 @@ import zipfile
 
 def zipped(files: dict[str, bytes], *, password: bool = False) -> bytes:
     made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     packed = bytearray(made.getvalue())

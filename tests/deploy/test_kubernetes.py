@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 import pytest
 import yaml
 
@@ -32,13 +34,14 @@ OPENS_SECRETS = {"api", "coordinator", "notifier"}
 
 
 def listed() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((FOLDER / "kustomization.yaml").read_text("utf-8"))
+    found: dict[str, Any] = msgspec.yaml.decode((FOLDER / "kustomization.yaml").read_bytes())
     return found
 
 
-def resources() -> Iterator[dict[str, Any]]:
-    for name in listed()["resources"]:
-        yield from yaml.safe_load_all((FOLDER / name).read_text("utf-8"))
+@cache
+def resources() -> list[dict[str, Any]]:
+    texts = [(FOLDER / name).read_text("utf-8") for name in listed()["resources"]]
+    return [each for text in texts for each in yaml.safe_load_all(text)]
 
 
 def of_kind(kind: str) -> dict[str, dict[str, Any]]:
@@ -68,7 +71,7 @@ def test_every_file_is_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    "resource", list(resources()), ids=lambda each: f"{each['kind']}-{each['metadata']['name']}"
+    "resource", resources(), ids=lambda each: f"{each['kind']}-{each['metadata']['name']}"
 )
 def test_a_manifest_is_valid_by_the_published_schema(resource: dict[str, Any]) -> None:
     assert fault_of(resource) is None

@@ -16,7 +16,7 @@ from tests.ledger.proof.recorded import Platter, RecordingDisk
 
 
 @pytest.mark.parametrize(
-    ("every", "least"), [(24, 350), pytest.param(12, 700, marks=pytest.mark.long)]
+    ("every", "least"), [(48, 170), pytest.param(12, 700, marks=pytest.mark.long)]
 )
 def test_no_power_cut_loses_or_invents_anything(tmp_path: Path, every: int, least: int) -> None:
     report = crash.explore(tmp_path, days=3, every=every)

@@ -16,7 +16,6 @@ from typing import Literal
 
 import click
 import msgspec
-import yaml
 
 from lab.documents.contracts.blocks import Block, Heading, Lines, Prose, Table, docx, pdf, plain
 from lab.documents.statements.paper import Paper
@@ -87,8 +86,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def hard_contracts(name: str = "hard") -> list[HardContract]:
     """All of a set."""
-    text = Path(__file__).with_name(f"{name}.yaml").read_text("utf-8")
-    return msgspec.convert(yaml.safe_load(text), list[HardContract])
+    text = Path(__file__).with_name(f"{name}.yaml").read_bytes()
+    return msgspec.yaml.decode(text, type=list[HardContract])
 
 
 def judged(rules: ContractRules, contracts: Sequence[HardContract]) -> Iterator[Outcome]:

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple, get_args
 
 import click
 import msgspec
-import yaml
 
 from lab.documents.contracts.drawn import draw
 from lab.documents.contracts.hard import SETS, hard_contracts
@@ -70,8 +69,8 @@ class Spliced(NamedTuple):
 
 def voices() -> list[Voice]:
     """All of them."""
-    text = Path(__file__).with_name("spliced.yaml").read_text("utf-8")
-    return msgspec.convert(yaml.safe_load(text)["voices"], list[Voice])
+    text = Path(__file__).with_name("spliced.yaml").read_bytes()
+    return msgspec.yaml.decode(text, type=dict[str, list[Voice]])["voices"]
 
 
 def shipped(count: int, seed: int) -> Iterator[tuple[str, str, str]]:

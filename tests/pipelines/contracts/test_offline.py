@@ -6,7 +6,6 @@ from textwrap import dedent
 
 import msgspec
 import pytest
-import yaml
 
 from stateward.pipelines.contracts.caps import cap_extraction
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
@@ -19,7 +18,7 @@ from stateward.pipelines.kit.documents import TextDocument, TextLine, TextPage
 from stateward.pipelines.kit.reader import text_document
 
 RULES = default_rules()
-WRITTEN = yaml.safe_load((Path(__file__).parent / "written.yaml").read_text("utf-8"))
+WRITTEN = msgspec.yaml.decode((Path(__file__).parent / "written.yaml").read_bytes())
 
 
 def extracted(text: str, vertical: str = "energy") -> dict[str, FoundValue]:

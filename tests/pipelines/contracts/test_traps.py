@@ -5,7 +5,6 @@ from textwrap import dedent
 
 import msgspec
 import pytest
-import yaml
 
 from stateward.pipelines.contracts.evaluate import by_rules, is_same
 from stateward.pipelines.contracts.rules import ACCEPTED_MIN
@@ -26,8 +25,8 @@ TRAPS = Path(__file__).parent / "traps"
 
 
 def trapped() -> list[dict[str, object]]:
-    texts = [(TRAPS / name).read_text("utf-8") for name in ("utility.yaml", "nda.yaml")]
-    return [case for text in texts for case in yaml.safe_load(text)]
+    texts = [(TRAPS / name).read_bytes() for name in ("utility.yaml", "nda.yaml")]
+    return [case for text in texts for case in msgspec.yaml.decode(text)]
 
 
 @pytest.mark.parametrize("case", trapped(), ids=lambda case: str(case["name"]))

@@ -4,14 +4,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import yaml
+import msgspec
 
 from lab.documents.statements import Paper, Statement
 from lab.documents.statements.paper import A4, LETTER
 from stateward.pipelines.statements.evaluate import Judged, judge
 from stateward.pipelines.statements.ground_truth import TrueRow, Truth
 
-BANKS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("banks.yaml").read_text("utf-8"))
+BANKS: dict[str, Any] = msgspec.yaml.decode(Path(__file__).with_name("banks.yaml").read_bytes())
 
 StatementRow = tuple[str, str, str]  # day, amount, description
 
