@@ -11,6 +11,7 @@ count, and a sentence with a value of the contract is judged where that value is
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -518,7 +519,7 @@ def _aside(found: re.Match[str]) -> str:
 def _names(document: TextDocument, rules: ContractRules) -> frozenset[str]:
     """The words of names: those of providers, and those of lines and cells that have no word in small letters."""
     listed = (each for one in rules.providers for each in (one.name, *one.aliases))
-    found = {word.casefold() for name in listed for word in _TOKEN.findall(name)}
+    found = set(_words_of_names(tuple(listed)))
     for page in document.pages:
         for line in page.text.split("\n"):
             for cell in _CELLS.split(line):
@@ -530,6 +531,11 @@ def _names(document: TextDocument, rules: ContractRules) -> frozenset[str]:
 
 _BY_VERSION: dict[str, tuple[_Words, tuple[_Known, ...]]] = {}
 VERSIONS_MAX = 8
+
+
+@lru_cache(maxsize=VERSIONS_MAX)
+def _words_of_names(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(word.casefold() for name in names for word in _TOKEN.findall(name))
 
 
 def _load_known(rules: ContractRules) -> tuple[_Words, tuple[_Known, ...]]:

@@ -28,6 +28,7 @@ _FAMILY_OF = {code: family for family, units in FAMILIES.items() for code in uni
 _KNOWN = frozenset(_FAMILY_OF) | frozenset(_DATA["others"])
 
 
+@lru_cache(maxsize=8192)  # a report prints few units, and each cell is asked whether it is one
 def compact(printed: str) -> str:
     """A printed unit without what does not matter: blanks, case, the sign for micro, how an exponent is written."""
     text = printed.strip().translate(_SUPERSCRIPTS).replace("µ", "u").replace("μ", "u").casefold()

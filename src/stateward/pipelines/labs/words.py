@@ -208,6 +208,7 @@ def _column_by_words(words: list[str]) -> str:
     return min(told, key=[*_STEMS].index)
 
 
+@lru_cache(maxsize=8192)
 def _role_of_word(word: str) -> str:
     """The role of a word that is a stem, or begins with one that ends in `+`."""
     for role, stems in _STEMS.items():

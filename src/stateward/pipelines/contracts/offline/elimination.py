@@ -9,6 +9,7 @@ those that do not is possible. Nothing here changes a value: what is left over c
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
@@ -23,7 +24,13 @@ from stateward.pipelines.contracts.offline.choice import (
     printed_number,
 )
 from stateward.pipelines.contracts.offline.grid import GridCell
-from stateward.pipelines.contracts.offline.labels import LabelMention, stands_in
+from stateward.pipelines.contracts.offline.labels import (
+    SETS_MAX,
+    LabelMention,
+    VerticalKey,
+    stands_in,
+    vertical_key,
+)
 from stateward.pipelines.contracts.offline.linking import LabelLink
 from stateward.pipelines.contracts.offline.number_fields import (
     NEW_WORDS,
@@ -415,9 +422,8 @@ class _Reader:
         choices: Mapping[str, FieldChoice],
     ) -> None:
         self.reading = reading
-        words = [*all_labels(vertical.plain), *all_labels(vertical.signs)]
-        self._plain = {skeleton(word) for word in words}
-        self._known = [_REMARKS, _phrases(words)]
+        self._plain, several = _plain_words(vertical_key(vertical))
+        self._known = [_REMARKS, several]
         self._known += [
             re.compile(re.escape(choice.best.value), re.IGNORECASE)
             for name, choice in choices.items()
@@ -731,10 +737,13 @@ def _is_number(word: str) -> bool:
     return digits >= NUMBER_DIGITS_MIN and not (word[:digits].isdigit() and digits < len(word))
 
 
-def _phrases(words: Iterable[str]) -> re.Pattern[str]:
-    """The plain words that are several, as a pattern."""
+@lru_cache(maxsize=SETS_MAX)
+def _plain_words(key: VerticalKey) -> tuple[frozenset[str], re.Pattern[str]]:
+    """The plain words of a vertical, and those that are several as a pattern."""
+    words = [*all_labels(key.vertical.plain), *all_labels(key.vertical.signs)]
     several = [r"\s+".join(map(re.escape, word.split())) for word in words if " " in word]
-    return re.compile(rf"\b(?:{'|'.join(several) or '(?!)'})\b", re.IGNORECASE)
+    pattern = re.compile(rf"\b(?:{'|'.join(several) or '(?!)'})\b", re.IGNORECASE)
+    return frozenset(map(skeleton, words)), pattern
 
 
 def _spans(page: AnalyzedPage) -> Iterator[tuple[int, int]]:

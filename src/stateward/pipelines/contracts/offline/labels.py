@@ -20,6 +20,25 @@ KNOWN = {"inklusive", "inklusiv", "inclusive", "verwendet", "angeschlossen", "Sc
 ENDING_CHARS = 2  # `verlängert er` is two words, not one that is split
 
 
+class VerticalKey:
+    """A vertical as a cache key: verticals with the same labels are equal."""
+
+    def __init__(self, vertical: Vertical, stamp: str) -> None:
+        self.vertical = vertical
+        self.stamp = stamp
+
+    def __hash__(self) -> int:
+        return hash(self.stamp)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VerticalKey) and other.stamp == self.stamp
+
+
+def vertical_key(vertical: Vertical) -> VerticalKey:
+    """What is made once for a vertical is kept by this."""
+    return VerticalKey(vertical, repr((vertical.slug, vertical.version, id(vertical))))
+
+
 class LabelMeaning(NamedTuple):
     """One thing that a label can mean: a field, the time between two fields, or something else."""
 
@@ -48,15 +67,20 @@ class LabelMention(NamedTuple):
 
 def mentions(vertical: Vertical, words: list[PhraseToken]) -> list[LabelMention]:
     """Every label in a text."""
-    hits: list[PhraseHit[tuple[LabelMeaning, ...]]] = _phrases(_key(vertical)).find(words)
+    hits: list[PhraseHit[tuple[LabelMeaning, ...]]] = _phrases(vertical_key(vertical)).find(words)
     return [LabelMention(hit.start, hit.end, hit.what, hit.slip) for hit in hits]
 
 
 def phrases_of(vertical: Vertical) -> Phrases[tuple[str, str]]:
     """Phrases that state the value of a field without a number: (field, value)."""
+    return _stated_values(vertical_key(vertical))
+
+
+@lru_cache(maxsize=SETS_MAX)
+def _stated_values(key: VerticalKey) -> Phrases[tuple[str, str]]:
     return Phrases(
         (label, (field.name, value))
-        for field in vertical.fields
+        for field in key.vertical.fields
         for value, labels in field.phrases.items()
         for label in all_labels({"": labels})
     )
@@ -64,8 +88,13 @@ def phrases_of(vertical: Vertical) -> Phrases[tuple[str, str]]:
 
 def rivals_of(vertical: Vertical) -> Phrases[str]:
     """Labels that are too similar to those of a field to be distinguished, with the field."""
+    return _rivals(vertical_key(vertical))
+
+
+@lru_cache(maxsize=SETS_MAX)
+def _rivals(key: VerticalKey) -> Phrases[str]:
     return Phrases(
-        (label, field.name) for field in vertical.fields for label in all_labels(field.rivals)
+        (label, field.name) for field in key.vertical.fields for label in all_labels(field.rivals)
     )
 
 
@@ -78,7 +107,7 @@ def stands_in(rule: FieldRule, label: str) -> bool:
 def damaged_words(vertical: Vertical, text: str, words: list[PhraseToken]) -> int:
     """How many words are words of labels with one wrong letter or a blank inside: damage by OCR."""
     damaged = 0
-    known = _vocabulary(_key(vertical))
+    known = _vocabulary(vertical_key(vertical))
     for hit in known.find(words):
         parts = text[hit.start : hit.end].split(" ")
         if len(parts) == 1:
@@ -91,26 +120,8 @@ def damaged_words(vertical: Vertical, text: str, words: list[PhraseToken]) -> in
     return damaged
 
 
-class _Key:
-    """A vertical as a cache key: verticals with the same labels are equal."""
-
-    def __init__(self, vertical: Vertical, stamp: str) -> None:
-        self.vertical = vertical
-        self.stamp = stamp
-
-    def __hash__(self) -> int:
-        return hash(self.stamp)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.stamp == self.stamp
-
-
-def _key(vertical: Vertical) -> _Key:
-    return _Key(vertical, repr((vertical.slug, vertical.version, id(vertical))))
-
-
 @lru_cache(maxsize=SETS_MAX)
-def _phrases(key: _Key) -> Phrases[tuple[LabelMeaning, ...]]:
+def _phrases(key: VerticalKey) -> Phrases[tuple[LabelMeaning, ...]]:
     vertical = key.vertical
     table: dict[str, tuple[str, list[LabelMeaning]]] = {}
     for field in vertical.fields:
@@ -129,7 +140,7 @@ def _phrases(key: _Key) -> Phrases[tuple[LabelMeaning, ...]]:
 
 
 @lru_cache(maxsize=SETS_MAX)
-def _vocabulary(key: _Key) -> Phrases[bool]:
+def _vocabulary(key: VerticalKey) -> Phrases[bool]:
     """The long words of all labels, one by one."""
     vertical = key.vertical
     sets = [words for field in vertical.fields for words in (field.labels, field.weak, field.words)]

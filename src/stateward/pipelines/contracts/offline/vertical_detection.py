@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
+from stateward.pipelines.contracts.offline.labels import VerticalKey, vertical_key
 from stateward.pipelines.contracts.providers import provider_index
 from stateward.pipelines.contracts.rules import ContractRules, Vertical, all_labels
 from stateward.pipelines.contracts.words import Phrases, tokens
@@ -98,7 +99,7 @@ def weigh(document: TextDocument, rules: ContractRules) -> list[Evidence]:
         if not vertical.signs:
             continue
         counts: dict[str, int] = {}
-        for hit in _signs(tuple(all_labels(vertical.signs))).find(words):
+        for hit in _signs(vertical_key(vertical)).find(words):
             counts[hit.what] = counts.get(hit.what, 0) + 1
         own = [
             provider.name
@@ -142,5 +143,5 @@ def _units(vertical: Vertical, text: str) -> int:
 
 
 @lru_cache(maxsize=64)
-def _signs(words: tuple[str, ...]) -> Phrases[str]:
-    return Phrases((word, word.casefold()) for word in words)
+def _signs(key: VerticalKey) -> Phrases[str]:
+    return Phrases((word, word.casefold()) for word in all_labels(key.vertical.signs))
