@@ -113,29 +113,25 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[RUN].end()
 
 
-@pytest.fixture(autouse=True)
-def local_runners_are_forgotten() -> Iterator[None]:
+# Hooks and no fixtures: one that every test has costs every test its share, and most tests need none of them.
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
     """What a test declares inside a function ends with it, so that two tests of one process may use the same name."""
-    yield
     for name, runner in [*sdk.registered_runners().items()]:
         if "<locals>" in getattr(runner.function, "__qualname__", ""):
             sdk._RUNNERS.pop(name, None)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def stores_are_copies() -> Iterator[None]:
-    """A new store of SQLite is a copy of a template, as a new database of PostgreSQL is."""
-    with copies_of_a_template():
-        yield
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop() -> Iterator[None]:
+    """A new store of SQLite is a copy of a template, as a new database of PostgreSQL is.
 
-
-@pytest.fixture(scope="session", autouse=True)
-def children_find_the_reader_loaded() -> Iterator[None]:
-    """Children have the reader of statements when they begin; those of `tests/workers` begin as where no test runs."""
-    with pytest.MonkeyPatch.context() as patch:
+    Children have the reader of statements when they begin; those of `tests/workers` begin as where no test runs.
+    """
+    with pytest.MonkeyPatch.context() as patch, copies_of_a_template():
         loading = fork_server.BOOT.replace("from ", "import tests.preloaded; from ", 1)
         patch.setattr(fork_server, "BOOT", loading)
-        yield
+        return (yield)
 
 
 @pytest.fixture
