@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
@@ -19,12 +20,12 @@ from stateward.ledger.chain import GENESIS, SEAL_BYTES, head_of, seal
 from stateward.ledger.disk import Disk
 from stateward.ledger.export_file import file_states, verify_file
 from stateward.ledger.manifest import LOCK, read_manifest
-from stateward.ledger.record import encode_json
+from stateward.ledger.record import LedgerAuditRecord, encode_json
 from stateward.ledger.summary import Summary
 from stateward.ledger.verification import verify
 from stateward.ledger.writer import Durability
 from stateward.proofs.merkle import MerkleSpan, leaf_hash
-from tests.ledger.builders import a_ledger
+from tests.ledger.builders import START, a_ledger
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
 NOT_COUNTS = [1.0, True, "3", -1, 2**31, float("nan"), b"1", [1]]
@@ -443,3 +444,21 @@ def test_a_writer_that_is_alone_gives_way_to_no_other_thread(tmp_path: Path) -> 
             ledger.record_many([(f"doc:{number}", state) for number in range(20)])
 
     slept.assert_not_called()
+
+
+def test_a_record_says_all_that_was_told(tmp_path: Path) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:1", PENDING)
+        ledger.record(
+            "doc:1", FETCHING, adapter="pubmed", error_type="Warned", error_message="slow\x00",
+            traceback="Traceback…", retry_count=1, max_retries=5, duration_seconds=2.5, metadata={"a": [1, None]},
+            actor="person:jane",
+        )  # fmt: skip
+        found = ledger.history("doc:1")[-1]
+
+    told = msgspec.structs.replace(found, h="")
+    assert told == LedgerAuditRecord(
+        doc_id="doc:1", old_state="pending", new_state="fetching", timestamp=START, adapter="pubmed",
+        error_type="Warned", error_message="slow\ufffd", traceback="Traceback…", retry_count=1, max_retries=5,
+        duration_seconds=2.5, metadata={"a": [1, None]}, actor="person:jane", seq=2, n=1,
+    )  # fmt: skip
