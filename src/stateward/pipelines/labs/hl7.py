@@ -297,7 +297,7 @@ def _take(segment: Segment, order: _Order, patient: str, reading: LabReading) ->
             code=code,
             local_code=local,
             specimen=order.specimen,
-            collected=_collected(hl7_time(segment.text(14)), order),
+            collected=_collection_time(hl7_time(segment.text(14)), order),
             resulted=hl7_time(segment.text(19)) or order.resulted,
             status=STATUSES.get(status, status.lower()),
             section=order.panel,
@@ -309,7 +309,7 @@ def _take(segment: Segment, order: _Order, patient: str, reading: LabReading) ->
     )
 
 
-def _collected(observed: str, order: _Order) -> str:
+def _collection_time(observed: str, order: _Order) -> str:
     """When the specimen was taken: by the observation itself, unless its time is that of its result.
 
     Some laboratories give there when they reported, which is not before the specimen had arrived.

@@ -35,7 +35,7 @@ _HEADING = re.compile(r"<h1\b[^<>]{0,500}>(.{1,600}?)</h1\s*>", re.IGNORECASE | 
 _MARKUP = re.compile(r"<[^<>]{0,500}>")
 _BEFORE_NAME = re.compile(
     r"^(?:(?:written|posted|words|text[eo]?|story|report) )?"
-    r"(?:by|von|par|por|di|da|av|af|door|przez)\s*:?\s+",
+    r"(?:by|von|par|por|di|da|av|af|przez)\s*:?\s+",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[^\W\d_][\w.'\u2019-]*(?:\s[^\W\d_][\w.'\u2019-]*){1,3}")
@@ -62,7 +62,7 @@ def doubts_of(html: str, *, title: str, author: str) -> list[tuple[str, str]]:
 def _authors(html: str) -> Iterator[str]:
     """Names of two to four words that the page gives as its author, to programs or to readers."""
     told = [
-        *_linked(html, "author"),
+        *_linked_texts(html, "author"),
         *_META_AUTHOR.findall(html),
         *(text for _, text in _MARKED.findall(html)),
     ]
@@ -73,12 +73,16 @@ def _authors(html: str) -> Iterator[str]:
 
 
 def _titles(html: str) -> Iterator[str]:
-    for text in (*_linked(html, "headline"), *_META_TITLE.findall(html), *_HEADING.findall(html)):
+    for text in (
+        *_linked_texts(html, "headline"),
+        *_META_TITLE.findall(html),
+        *_HEADING.findall(html),
+    ):
         if _words(plain := _plain(text)):
             yield plain
 
 
-def _linked(html: str, key: str) -> Iterator[str]:
+def _linked_texts(html: str, key: str) -> Iterator[str]:
     """The texts of a key of the data for search engines; of an object its name."""
     for block in _LINKED_DATA.findall(html)[:BLOCKS_MAX]:
         try:

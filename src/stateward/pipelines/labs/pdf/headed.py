@@ -89,10 +89,10 @@ def _headings_beside(page: Lines, at: int, found: Sequence[Heading]) -> tuple[li
         for part in parts:
             text = " ".join(word.text for word in part)
             beside.append(Heading(column_of(text) or UNKNOWN, part[0].x0, part[-1].x1, text))
-    return _merged(beside), taken
+    return _without_lower(beside), taken
 
 
-def _merged(headings: Sequence[Heading]) -> list[Heading]:
+def _without_lower(headings: Sequence[Heading]) -> list[Heading]:
     """The headings without those that stand below another one; what the first says is what holds."""
     kept: list[Heading] = []
     for each in headings:
