@@ -1,4 +1,4 @@
-"""`stateward ledger bench`: what the ledger takes on this machine, beside its rivals, and which goals that meets.
+"""`make ledger-bench`: what the ledger takes on this machine, beside its rivals, and which goals that meets.
 
 Everything is measured in one run and in ratios where there is something to compare with. A goal that is missed is said
 to be missed. Some aims were lowered because they cannot be reached: the page has both, and says why; the verdict is
