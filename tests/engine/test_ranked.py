@@ -23,7 +23,7 @@ from stateward.storage.ranked import (
 )
 from stateward.storage.vectors import Vectors
 from tests.engine.conftest import Opener
-from tests.engine.test_full_text import NOTES, Library
+from tests.engine.full_text_library import NOTES, Library
 
 RANKING = Ranking(fields=(RankedField("head", 3.0, 0.4), RankedField("text")))
 WORDS = ("tide", "mill", "bread", "salt", "slack", "water", "rye", "ferry", "night")
