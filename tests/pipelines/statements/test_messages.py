@@ -448,3 +448,25 @@ def test_messages_as_fints_sends_them_are_read_line_by_line(tmp_path: Path) -> N
 
     assert read.amounts == ["-0.02", "5.00"]
     assert read.about["format"] == "mt940"
+
+
+@pytest.mark.parametrize(
+    ("details", "description"),
+    [
+        ("805?00ABSCHLUSS?109310", "ABSCHLUSS"),
+        ("166?00GUTSCHRIFT?20?32MAX MUSTER", "GUTSCHRIFT"),
+        ("105?00LASTSCHRIFT?20RECHNUNG 17?32WERKE", "RECHNUNG 17"),
+    ],
+)
+def test_mt940_without_a_purpose_is_described_by_the_kind_of_booking(
+    tmp_path: Path, details: str, description: str
+) -> None:
+    message = (
+        ":20:X\n:25:10020030/1234567\n:28C:1/1\n:60F:C250301EUR100,00\n:61:2503010301D45,10NDDTNONREF\n"
+        f":86:{details}\n:62F:C250301EUR54,90\n-\n"
+    )
+
+    found = read_bytes(tmp_path, message)
+
+    assert [row["description"] for row in found.canonicals] == [description]
+    assert found.flags == []

@@ -314,6 +314,8 @@ def _subfields(text: str) -> dict[str, str]:
     names = [value for n in ("32", "33") for value in fields.get(n, [])]
     found["counterparty"] = "".join(names).strip() or found.get("counterparty", "")
     found["booking_text"] = "".join(fields.get("00", [])).strip()
+    # A closing entry or a transfer without a purpose says no more than what kind of booking it is.
+    found["purpose"] = found.get("purpose", "").strip() or found["booking_text"]
     found["counterparty_account"] = "".join(fields.get("31", [])).strip()
     return found
 
