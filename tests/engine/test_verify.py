@@ -17,7 +17,7 @@ from stateward.testing.rig import START, Rig
 # ruff: noqa: S608 - the statements are made of constants
 
 
-DEEP = '{"a":' * 5000 + "1" + "}" * 5000
+DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000  # Python 3.13 reads 5,000 levels
 
 
 def _planted(database: Database, sql: str) -> None:
