@@ -24,11 +24,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from lab.brokers import free_port
 from tests.waiting import WAIT_S_MAX
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 HOME = "/home/ann"  # what the pages call the folder that they run in
+# A page starts its service at a port of its own. Another run on this machine may be at the same page.
+PORT = re.compile(r"(?<!\d)84[2-4]\d(?!\d)")
 
 MARKED = re.compile(
     r"<!-- setup\n(?P<setup>.*?)-->"
@@ -102,6 +105,7 @@ class Session:
         self.folder = folder / "here"
         self.folder.mkdir()
         self.ids: dict[str, str] = {}  # as the page has it → as it really is
+        self._ports: dict[str, str] = {}  # the same
         self._exports = folder / "exports"
         self._output = folder / "output"  # a file: a pipe would wait for what stays running
         self._environment = environment(folder / "bin") | variables
@@ -140,7 +144,10 @@ class Session:
             )
             self._shells.append(shell)
             code = shell.wait(WAIT_S_MAX)
-        return code, self._output.read_text("utf-8").replace(str(self.folder), HOME)
+        printed = self._output.read_text("utf-8").replace(str(self.folder), HOME)
+        for shown, real in self._ports.items():
+            printed = printed.replace(f":{real}", f":{shown}")
+        return code, printed
 
     def is_printed(self, shown: str, printed: str) -> bool:
         """Whether this is what the page shows; ids that it shows for the first time are learnt."""
@@ -152,7 +159,13 @@ class Session:
 
     def _here(self, text: str) -> str:
         text = RECORD_ID.sub(lambda found: self.ids.get(found[0], found[0]), text)
+        text = PORT.sub(lambda found: self._port(found[0]), text)
         return text.replace(HOME, str(self.folder))
+
+    def _port(self, shown: str) -> str:
+        if shown not in self._ports:
+            self._ports[shown] = str(free_port())
+        return self._ports[shown]
 
     def _pattern(self, shown: str) -> tuple[str, dict[str, str]]:
         groups: dict[str, str] = {}
