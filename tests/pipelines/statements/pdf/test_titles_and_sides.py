@@ -166,6 +166,27 @@ def test_an_account_below_another_on_one_page_is_no_missing_page(tmp_path: Path)
     assert found.flags == []
 
 
+@pytest.mark.parametrize("printed_again", ["Your balance so far", "Average balance"])
+@pytest.mark.parametrize("pages", [1, 2])
+def test_a_balance_that_the_rows_do_not_reach_is_not_forgotten_where_theirs_is_printed_again(
+    tmp_path: Path, printed_again: str, pages: int
+) -> None:
+    first = [
+        [(60, "Account statement 1 March to 31 March 2025")],
+        HEADING,
+        [(60, "01 Mar 2025"), (130, "BALANCE BROUGHT FORWARD"), (-560, "500.00")],
+        [(60, "03 Mar 2025"), (130, "Rent"), (-400, "171.00"), (-560, "329.00")],
+        [(60, "05 Mar 2025"), (130, "Grocer"), (-400, "60.00"), (-560, "269.00")],
+        [],
+        [(60, printed_again), (-560, "269.00")],
+    ]
+    closing: Line = [(60, "Balance on 31 March 2025"), (-560, "190.00")]
+
+    found = read(tmp_path, *([*first, closing],) if pages == 1 else (first, [closing]))
+
+    assert found.flags == ["NOT_RECONCILED"]
+
+
 @pytest.mark.parametrize(
     ("title", "amount", "billed", "total"),
     [
@@ -241,6 +262,23 @@ def test_raised_letters_behind_a_day_are_part_of_it(
 
     assert [line.text for line in lines[0]] == [f"{before}{raised} {after}"]
     assert period_of(lines[0]).start.endswith("2025")
+
+
+@pytest.mark.parametrize("mark", ["a", "e", "o", "ª"])
+def test_a_raised_letter_behind_an_amount_is_its_note(tmp_path: Path, mark: str) -> None:
+    paper = Paper(A4)
+    paper.page()
+    write(paper, 60, [(60, "Account statement 01/03/2025 - 31/03/2025")])
+    write(paper, 80, HEADING)
+    write(paper, 91, [(60, "01/03/2025"), (130, "Opening balance"), (-560, "500.00")])
+    write(paper, 102, [(60, "03/03/2025"), (130, "Rent"), (-400, "171.00"), (-560, "329.00")])
+    paper.text(400.3, 98.2, mark, size=6)
+    write(paper, 113, [(60, "05/03/2025"), (130, "Grocer"), (-400, "60.00"), (-560, "269.00")])
+
+    found = read_bytes(tmp_path, paper.pdf())
+
+    assert found.amounts == ["-171.00", "-60.00"]
+    assert found.flags == []
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,9 @@ LINES_ACROSS_MIN = 4  # words of other lines that a watermark covers
 COUNTER_WORDS_MAX = 5
 # Letters of ordinals that may be raised behind a figure; raised figures are notes, and part of no number.
 ORDINALS = frozenset("er re e ère ème st nd rd th o a º ª".split())
+_WHOLE = re.compile(
+    r"\W?[0-9]{1,3}", re.ASCII
+)  # `171.00` and a raised `a` are an amount and its note
 RAISED_HEIGHT_MAX = 0.85  # of the word before them
 RAISED_MIN = 0.1  # of the height: how far above its baseline they stand
 # `Page 1`, `1/3`, `Seite 2 von 4`, `- 3 -`, `第 1 頁`: one or two numbers among a few letters.
@@ -146,7 +149,7 @@ def _with_ordinals(words: list[PdfWord]) -> list[PdfWord]:
         return words
     ending: dict[int, list[PdfWord]] = {}
     for word in words:
-        if word.text[-1:].isdigit():
+        if _WHOLE.fullmatch(word.text):
             ending.setdefault(round(word.x1), []).append(word)
     joined: dict[int, PdfWord | None] = {}
     for mark in marks:

@@ -493,7 +493,8 @@ class _Assembler:
             self._problems.append(problem)
         tried = choose_reading(draft)
         closing = tried.closing
-        if not tried.is_sound and is_of_other_account(closing, drafts, [*own, *shared]):
+        is_doubted = not (is_only or tried.is_sound)
+        if is_doubted and is_of_other_account(closing, drafts, [*own, *shared], self._lines):
             draft.facts = [fact for fact in draft.facts if fact is not closing]
             tried = choose_reading(draft)
         return self._build_section(number, draft, tried, own, shared)

@@ -8,6 +8,7 @@ from stateward.pipelines.statements import interpret
 from stateward.pipelines.statements.model import ReadingTerms
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.rows import DATED, DraftRow, PrintedFact
+from stateward.pipelines.statements.pdf.titles import TITLE_WORDS_MAX
 from stateward.pipelines.statements.pdf.tokens import StatementLine
 
 FIGURES_MIN = 3  # fewer are found anywhere
@@ -38,19 +39,31 @@ def balance_pairs(facts: Sequence[PrintedFact], terms: ReadingTerms) -> list[Bal
 
 
 def is_of_other_account(
-    closing: PrintedFact | None, rows: Sequence[DraftRow], lines: Iterable[StatementLine]
+    closing: PrintedFact | None,
+    rows: Sequence[DraftRow],
+    lines: Iterable[StatementLine],
+    printed: Iterable[StatementLine],
 ) -> bool:
     """Whether a balance below the rows, of which only the day is told, may be of an account without rows.
 
-    So it is if the balance of the last row is printed once more, as the summary of several accounts does.
+    So it is if the balance of the last row is printed once more among `lines`, as the summary of several accounts does,
+    and a title stands below that row on its page: otherwise rows may be missing between both.
     """
     if closing is None or closing.kind != DATED or not rows:
         return False
     last = rows[-1]
     reached = _figures(last.money.get(vocab.BALANCE, ""))
-    is_below = (closing.page, closing.line) > (last.page, last.line)
+    between = [
+        line
+        for line in printed
+        if line.page == closing.page == last.last_page
+        and last.line < line.number < closing.line
+        and (line.page, line.number) not in last.lines
+    ]
+    has_title = any(len(line.words) <= TITLE_WORDS_MAX for line in between)
     return (
-        is_below
+        has_title
+        and not any(line.money or line.dates for line in between)
         and len(reached) >= FIGURES_MIN
         and reached != _figures(closing.value)
         and any(_figures(token.text) == reached for line in lines for token in line.money)
