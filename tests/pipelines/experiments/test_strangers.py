@@ -20,9 +20,21 @@ LOGGER = "Run,Day,P1,P2,P3,T1,T2,Mark\n" + "".join(
 ACCOUNT = "Datum;Text;Betrag;Saldo\n" + "".join(
     f"1{day}.03.2026;Einkauf {day};-1{day},00;{900 - day},00\n" for day in range(9)
 )
+BARE_ACCOUNT = "".join(
+    f"2026010{day},471{day},100200300,-1{day}.50,98{day}.50,540{day},0,EUR\n" for day in range(1, 9)
+)
 
 
-@pytest.mark.parametrize(("text", "is_told"), [(STATIONS, True), (LOGGER, True), (ACCOUNT, False)])
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        (STATIONS, True),
+        (LOGGER, True),
+        (ACCOUNT, False),
+        (BARE_ACCOUNT, False),
+        (BARE_ACCOUNT.replace(",EUR", ",S"), False),
+    ],
+)
 def test_a_table_of_many_signed_numbers_without_words_is_no_account(
     tmp_path: Path, text: str, is_told: bool
 ) -> None:

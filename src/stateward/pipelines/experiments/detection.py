@@ -11,6 +11,7 @@ from stateward.pipelines.experiments.schema import heading_unit
 from stateward.pipelines.experiments.units import is_unit
 from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.files import ZIP, is_binary
+from stateward.pipelines.kit.money import CURRENCY_CODES
 from stateward.pipelines.kit.sheet_texts import first_texts
 
 # A table may be anything, so that pipelines that know it better are believed first, and so are statements if as sure.
@@ -35,6 +36,7 @@ _MEASURED = frozenset(
 EVEN_STEPS = 0.8  # of the steps from reading to reading: some are lost
 DAY_S = 24 * 60 * 60
 WIDE_MIN = 6  # columns of numbers: an account has three, and its words
+_CENTS = re.compile(r"[+-]?[0-9]+[.,][0-9]{2}")
 _ANY_NUMBER = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]{1,4})?")
 DECIMALS_MIN = 4  # of a number that is no amount of money
 LINES_SEEN = 20
@@ -149,7 +151,8 @@ def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
     columns = [
         [cell.strip() for cell in column if cell.strip()] for column in zip(*rows, strict=False)
     ]
-    is_wide = sum(all(map(_ANY_NUMBER.fullmatch, column)) for column in columns) >= WIDE_MIN
+    numeric = [column for column in columns if all(map(_ANY_NUMBER.fullmatch, column))]
+    is_wide = len(numeric) >= WIDE_MIN and not any(map(_is_of_money, columns))
     # Of a wide table, a word that ends each row says nothing of it.
     told = [column for column in columns if not is_wide or len({*column}) > 1]
     has_words = any(map(_WORDS.search, chain.from_iterable(told)))
@@ -160,6 +163,13 @@ def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
         if sum(map(bool, map(_FINE.fullmatch, column))) > len(column) / 2
     ]
     return bool(fine) or not (has_words or (is_signed and not is_wide))
+
+
+def _is_of_money(column: Sequence[str]) -> bool:
+    """Whether a column is a currency, or has signed numbers of two decimals each, as bookings without headings do."""
+    if CURRENCY_CODES.issuperset(column):
+        return True
+    return all(map(_CENTS.fullmatch, column)) and any(cell[0] in "+-" for cell in column)
 
 
 def _are_readings(rows: Sequence[Sequence[str]]) -> bool:
