@@ -187,7 +187,9 @@ def test_what_dealers_pay_is_the_price_and_what_is_recommended_is_not(
         "10120;Schere;6;14,85;29,99\n10121;Säge;6;13,40;26,99\n10140;Zange;4;27,90;54,99\n"
     )
 
-    assert [(each["price"], each["list_price"]) for each in read_file(path).products] == [
+    found = read_file(path)
+
+    assert [(each["price"], each["list_price"]) for each in found.products] == [
         ("14.85", "29.99"),
         ("13.40", "26.99"),
         ("27.90", "54.99"),
@@ -203,6 +205,26 @@ def test_a_recommended_price_alone_is_the_price(tmp_path: Path) -> None:
     )
 
     assert [each["price"] for each in read_file(path).products] == ["30.00", "26.00", "54.00"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells"),
+    [
+        ("Alkohol", ["12,5", "13,5", "14,0"]),
+        ("Höhe", ["30", "42", "65"]),
+        ("Rabatt", ["15,00 %", "20,50 %", "30,00%"]),
+        ("", ["15", "", "30"]),
+    ],
+)
+def test_a_measure_or_share_below_the_recommended_price_is_no_price(
+    tmp_path: Path, heading: str, cells: list[str]
+) -> None:
+    path = tmp_path / "list.csv"
+    rows = zip(("30,00", "60,00", "90,00"), cells, strict=True)
+    lines = (f"W-{at};Wein {at};{listed};{cell}\n" for at, (listed, cell) in enumerate(rows))
+    path.write_text(f"Art.-Nr.;Bezeichnung;UVP;{heading}\n{''.join(lines)}")
+
+    assert [each["price"] for each in read_file(path).products] == ["30.00", "60.00", "90.00"]
 
 
 @pytest.mark.parametrize("depth", [1, 2])

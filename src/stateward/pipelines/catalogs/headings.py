@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -49,6 +49,8 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _DECIMALS = re.compile(r"^\D{0,5}[\d.,' ]*\d[.,]\d{1,4}\D{0,5}$")
 PAIRS_MIN = 3  # of a price and a list price
 _PLAIN_AMOUNT = re.compile(r"\D{0,4}(\d{1,3}(?:[.,' ]?\d{3})*|\d+)(?:[.,](\d{1,2}))?\D{0,4}")
+_CENTS = re.compile(r"\d[.,]\d{2}\D{0,4}$")
+_PRICE_BELOW = "no heading is known as that of a price; {} is taken for it, which is below the list price in each row"
 _NO_PRICE = "no heading is known as that of a price, and products have none; {} may be it"
 # Codes of currencies are words, too (ALL, TOP), and an address may have one.
 _PRICE_WORD = re.compile(
@@ -232,9 +234,11 @@ def plan_of(
         doubts = unsure if chosen is not None or "list_price" not in places else ()
     format_ = _program(simple) or format_
     if not {"price", "sale_price"} & places.keys() and "list_price" in places:
-        below = _columns_below(rows, places["list_price"], set(places.values()))
+        unknown = [at for at in range(len(names)) if at not in places.values()]
+        below = _columns_below(rows, places["list_price"], unknown)
         if len(below) == 1:
             places["price"] = below[0]
+            doubts = (_PRICE_BELOW.format(names[below[0]] or below[0] + 1),)
     _lend(places, format_)
     taken = set(places.values())
     if not bare and not PRICES & places.keys():
@@ -258,16 +262,18 @@ def plan_of(
     return ColumnPlan(names, places, others, format_, currency, doubts)
 
 
-def _columns_below(rows: Sequence[Sequence[str]], listed: int, taken: set[int]) -> list[int]:
+def _columns_below(rows: Sequence[Sequence[str]], listed: int, unknown: Iterable[int]) -> list[int]:
     """Columns without a known heading that are below the list price in every row: what dealers pay."""
-    width = max(map(len, rows), default=0)
     found = []
-    for at in range(width):
+    for at in unknown:
         pairs = [
             (_number(row[at]), _number(row[listed]))
             for row in rows[:CELLS_SEEN_MAX]
-            if at not in taken and max(at, listed) < len(row)
+            if max(at, listed) < len(row)
         ]
+        cells = [row[at].strip() for row in rows[:CELLS_SEEN_MAX] if at < len(row)]
+        if not all(map(_CENTS.search, filter(None, cells))) or any("%" in cell for cell in cells):
+            continue  # a height or a share: prices are told in cents
         shares = [one / other for one, other in pairs if one is not None and other]
         is_below = all(LIST_SHARE_MIN < share < 1 for share in shares)
         if len(shares) >= PAIRS_MIN and is_below and len({*shares}) > 1:
