@@ -425,3 +425,28 @@ def test_a_titre_is_compared_with_a_range_that_says_it_is_one_and_words_have_no_
 
     assert (titre["flag"], titre.get("problems")) == ("H", None)
     assert (pattern.get("unit", ""), pattern["printed_flag"]) == ("", "A")
+
+
+@pytest.mark.parametrize("name", ["Casts", "Yeast cells budding", "Squamous epithelia"])
+def test_what_was_counted_from_to_is_the_result_of_a_test_that_is_not_known(
+    tmp_path: Path, name: str
+) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Component"), (250, "Result"), (330, "Reference"), (430, "Units")),
+        ((50, "Glucose"), (250, "5.1"), (330, "3.9 - 5.6"), (430, "mmol/L")),
+        ((50, name), (250, "0 - 2")),
+    )
+
+    assert [(each["test"], each["value"]) for each in found][1:] == [(name, "0-2")]
+
+
+def test_results_of_plus_signs_behind_a_sign_are_no_legend(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Component"), (250, "Result"), (330, "Reference")),
+        ((50, "Nitrite"), (250, "negative"), (330, "negative")),
+        ((50, "# Urine ketones"), (250, "++"), (330, "none seen")),
+    )
+
+    assert [each["value"] for each in found] == ["negative", "2+"]

@@ -12,7 +12,8 @@ _LEGEND = re.compile(r"(?<!\S)(\S{1,2}) ?[=:] ?([^\W\d]+)")
 _LEGEND_OF_SIGNS = re.compile(
     r"\s*[^\w\s(=<>/,]{1,3}(?:\s?[/,]\s?[^\w\s(=<>/,]{1,3}){0,5}\s?=\s?[^\W\d]{2}"
 )
-_MARK = re.compile(r"[^\w\s(=<>/,.:;\[\]{}|-]{1,3}")
+# Plus and minus are results, too: `# Urine ketones ++ none seen`.
+_MARK = re.compile(r"[^\w\s(=<>/,.:;\[\]{}|+\u2212-]{1,3}")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 WORDS_MIN = 2  # that explain a sign
 

@@ -65,6 +65,7 @@ from stateward.pipelines.labs.words import (
 )
 
 REMARK_NEAR = 2.6
+_FEW = re.compile(r"[0-9]{1,2}\s?[-–]\s?[0-9]{1,2}", re.ASCII)
 FAR = 8.0  # of the height: beyond such a gap a name and a number alone are no result, but the foot of the page
 NEXT_SHARE = (
     0.6  # of the distance to the row above: what is so much nearer to the line below is of that one
@@ -367,7 +368,8 @@ class _Table:
         if not has_more and self._rows and self._is_small_note(self._rows[-1], row):
             return False
         if kind == "interval" and not has_more and not is_name(row.name):
-            return False  # years, or the pages of what is cited
+            # Years, or the pages of what is cited; below a heading, few are what was counted.
+            return self._is_certain and _FEW.fullmatch(text) is not None and self._is_aligned(row)
         if kind in NUMERIC or kind == "ordinal":
             is_far = bool(self._rows) and row.base - self._rows[-1].base > FAR * row.height
             return (self._is_certain and not is_far) or has_more or is_name(row.name)
