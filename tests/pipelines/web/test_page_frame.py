@@ -4,6 +4,7 @@ import pytest
 
 from stateward.pipelines.web.captures import CapturedPage
 from stateward.pipelines.web.main_text import PageText, read_page
+from stateward.pipelines.web.page_frame import listed_author
 
 TEXT = (
     "The footbridge at the weir will be closed to all users while the decking is replaced by the council. "
@@ -88,3 +89,9 @@ def test_the_moment_behind_the_name_of_a_post_is_no_part_of_the_name() -> None:
     body = f"<article>{byline}<p>{TEXT}</p></article>"
 
     assert "Feb" not in page(body, title="Left channel buzzes").author
+
+
+def test_blanks_behind_a_label_of_a_list_are_read_once() -> None:
+    """A million of them, which would be tried in pairs for hours."""
+    assert listed_author(f"<dt>From{' ' * 1_000_000}<dd>nobody</dd>") == ""
+    assert listed_author("<dt>From :\n</dt> <dd>Harbour Trust</dd>") == "Harbour Trust"

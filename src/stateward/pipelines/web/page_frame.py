@@ -18,7 +18,7 @@ _BETWEEN_PARTS = re.compile(r"\s+[-\u2013\u2014|·•:»«\u203a/]+\s+")
 # Who is named beside such a word in a list of properties has published the page.
 _LISTED = re.compile(
     r"<dt\b[^<>]{0,300}>\s*(?:from|authors?|published by|publisher|by|von|autor(?:in)?|herausgeber"  # codespell:ignore
-    r"|veröffentlicht von|auteure?s?|publié par|autora?|publicado por|autore|pubblicato da|auteur)\s*:?\s*</dt>"
+    r"|veröffentlicht von|auteure?s?|publié par|autora?|publicado por|autore|pubblicato da|auteur)\s*(?::\s*)?</dt>"
     r"\s*<dd\b[^<>]{0,300}>(.{1,300}?)</dd>",
     re.IGNORECASE | re.DOTALL,
 )
