@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,6 @@ def listed() -> dict[str, Any]:
     return found
 
 
-@cache
 def resources() -> list[dict[str, Any]]:
     texts = [(FOLDER / name).read_text("utf-8") for name in listed()["resources"]]
     return [each for text in texts for each in yaml.safe_load_all(text)]
