@@ -95,3 +95,32 @@ def test_blanks_behind_a_label_of_a_list_are_read_once() -> None:
     """A million of them, which would be tried in pairs for hours."""
     assert listed_author(f"<dt>From{' ' * 1_000_000}<dd>nobody</dd>") == ""
     assert listed_author("<dt>From :\n</dt> <dd>Harbour Trust</dd>") == "Harbour Trust"
+
+
+REPLIES = "".join(
+    f"<div class='post'><p>Reply {at} says that the bridge is good.</p></div>" for at in range(6)
+)
+
+
+def test_cards_beside_an_article_about_a_topic_do_not_take_its_place() -> None:
+    parts = "".join(f"<div class='post'><p>Part {at}. {TEXT}</p></div>" for at in range(4))
+
+    found = page(
+        f"<article>{parts}</article><aside>{REPLIES}</aside>", title="X", body_class="topic"
+    )
+
+    assert "Part 3." in found.text
+    assert "Reply" not in found.text
+
+
+def test_posts_do_not_replace_a_text_that_has_more_than_they() -> None:
+    body = f"<article><div class='post'><p>{TEXT}</p></div><p>At the end: {TEXT}</p></article>{REPLIES}"
+
+    assert "At the end:" in page(body, title="X", body_class="forum").text
+
+
+def test_posts_below_elements_in_one_another_are_looked_for_once() -> None:
+    """Two hundred of one kind, which were all compared with thousands of posts."""
+    nested = f"{'<div class=post>' * 200}<p>{TEXT}</p>{'</div>' * 200}"
+
+    assert TEXT in page(nested + REPLIES * 800, title="X", body_class="forum").text

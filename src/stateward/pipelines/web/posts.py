@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 # Cards of other articles are elements of one kind, too: only what calls itself a thread has posts.
 _THREAD = re.compile(
-    r"<body\b[^<>]{0,300}(?:forum|thread|topic|phpbb|discourse|vbulletin)|DiscussionForumPosting|\"QAPage\""
+    r"<body\b[^<>]{0,300}(?:forum|thread|viewtopic|\btopic\b(?!-)|phpbb|discourse|vbulletin)|DiscussionForumPosting|\"QAPage\""
     r"|powered by (?:phpbb|vbulletin|xenforo|mybb|smf|discourse|flarum|invision|burning board|woltlab)"
     r"|<meta\b[^<>]{0,100}generator[^<>]{0,100}(?:phpbb|vbulletin|xenforo|mybb|discourse|flarum)",
     re.IGNORECASE,
@@ -18,8 +18,10 @@ POSTS_MIN = 3
 LOST_SHARE_MIN = 0.5  # of the other posts
 POST_CHARS_MIN = 15
 CHARS_MAX = 1_000_000
+KINDS_MAX = 6  # that are looked at; a thread stands in no more elements than these
 ELEMENTS = ("div", "article", "section", "li", "td", "blockquote")
 _BREAKS = frozenset({"br", "p", "div", "li", "blockquote", "h2", "h3", "h4", "pre", "tr"})
+_BESIDE = frozenset({"aside", "nav", "footer", "header"})
 _LEFT_OUT = frozenset({"script", "style", "form", "button", "nav", "noscript", "template"})
 
 
@@ -35,39 +37,44 @@ def with_all_posts(text: str, html: str) -> str:
         root = parser.document_fromstring(html)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError, TypeError):
         return text
-    for kind in _kinds_around(root, first):
+    bare, bare_first = _bare(text), _bare(first)
+    told = [_bare(line) for line in text.splitlines() if len(line) >= POST_CHARS_MIN]
+    for kind in _kinds_around(root, bare_first):
         posts = ["\n".join(_lines(each)) for each in kind]
         others = [
-            post
-            for post in posts
-            if _bare(first) not in _bare(post) and len(post) >= POST_CHARS_MIN
+            post for post in posts if bare_first not in _bare(post) and len(post) >= POST_CHARS_MIN
         ]
-        lost = [post for post in others if _bare(post.splitlines()[0]) not in _bare(text)]
-        if len(others) >= POSTS_MIN - 1 and len(lost) >= LOST_SHARE_MIN * len(others):
-            return "\n".join(posts)[:CHARS_MAX]
+        lost = [post for post in others if _bare(post.splitlines()[0]) not in bare]
+        if len(others) < POSTS_MIN - 1 or len(lost) < LOST_SHARE_MIN * len(others):
+            continue
+        found = "\n".join(posts)[:CHARS_MAX]
+        bare_found = _bare(found)
+        if all(line in bare_found for line in told):  # what was found before is not given up
+            return found
     return text
 
 
-def _kinds_around(root: "_Element", first: str) -> list[Sequence["_Element"]]:
+def _kinds_around(root: "_Element", bare: str) -> list[Sequence["_Element"]]:
     """The elements of the same name and class as each that holds a line, the innermost first."""
-    bare = _bare(first)
-    holding = [
-        each for each in root.iter(*ELEMENTS) if bare in _bare("".join(map(str, each.itertext())))
-    ]
-    kinds: list[Sequence[_Element]] = []
-    for each in reversed(holding):
-        name = each.get("class")
-        if name is None:
+    kinds: dict[tuple[str, str], list[_Element]] = {}
+    holding: list[tuple[str, str]] = []
+    for each in root.iter(*ELEMENTS):
+        if (name := each.get("class")) is None:
             continue
-        same = [
-            other
-            for other in root.iter(each.tag)
-            if other.get("class") == name
-            and not any(a.get("class") == name for a in other.iterancestors())
-        ]
-        if len(same) >= POSTS_MIN:
-            kinds.append(same)
-    return kinds
+        kind = (str(each.tag), name)
+        kinds.setdefault(kind, []).append(each)
+        if bare in _bare("".join(map(str, each.itertext()))):
+            holding.append(kind)
+    innermost = [*dict.fromkeys(reversed(holding))][:KINDS_MAX]
+    found = [[each for each in kinds[kind] if _is_post(each, kind[1])] for kind in innermost]
+    return [same for same in found if len(same) >= POSTS_MIN]
+
+
+def _is_post(element: "_Element", name: str) -> bool:
+    """Whether an element is in none of its own kind, and in nothing that is beside a thread."""
+    return not any(
+        above.get("class") == name or above.tag in _BESIDE for above in element.iterancestors()
+    )
 
 
 def _lines(element: "_Element") -> list[str]:
