@@ -264,6 +264,30 @@ def test_raised_letters_behind_a_day_are_part_of_it(
     assert period_of(lines[0]).start.endswith("2025")
 
 
+@pytest.mark.parametrize("total", ["Total", "Subtotal"])
+def test_a_total_above_further_amounts_does_not_claim_all_of_a_card(
+    tmp_path: Path, total: str
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Credit card statement 1 March to 31 March 2025")],
+            [(60, "Card number 4111 11XX XXXX 1111")],
+            [(60, "Amount due"), (-560, "212.00")],
+            [(60, "Date"), (130, "Description"), (-560, "Amount")],
+            [(60, "03 Mar 2025"), (130, "Bookshop"), (-560, "100.00")],
+            [(60, "05 Mar 2025"), (130, "Grocer"), (-560, "60.00")],
+            [(60, "09 Mar 2025"), (130, "Cinema"), (-560, "40.00")],
+            [(60, total), (-560, "200.00")],
+            [],
+            [(60, "Fees and interest")],
+            [(60, "Interest on cash"), (-400, "3.20%"), (-560, "12.00")],
+        ],
+    )
+
+    assert found.flags == ["ROWS_UNPROVEN"]
+
+
 @pytest.mark.parametrize("mark", ["a", "e", "o", "ª"])
 def test_a_raised_letter_behind_an_amount_is_its_note(tmp_path: Path, mark: str) -> None:
     paper = Paper(A4)

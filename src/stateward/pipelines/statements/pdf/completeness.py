@@ -49,7 +49,8 @@ def is_accounted(
         return False
     if all(entry.direction for entry in tried.drafts) and _are_summed(tried, totals):
         return tried.sign_reading.make is by_title
-    if _is_claimed(draft, tried, totals):
+    tables = list(tables)
+    if _is_claimed(draft, tried, totals, tables):
         return True
     if draft.is_inferred or any(entry.doubt or entry.title for entry in tried.drafts):
         return False
@@ -61,7 +62,6 @@ def is_accounted(
     ]
     if not all(_is_total(entry, tried) for entry in left_out):
         return False
-    tables = list(tables)
     if not has_printed_signs(draft, tried) or _lacks_texts(tried) or _is_one_sided(tried, tables):
         return False
     lines = {(line.page, line.number): line for table in tables for line in table.lines}
@@ -71,23 +71,35 @@ def is_accounted(
 
 
 def _is_claimed(
-    draft: SectionDraft, tried: TriedReading, totals: Mapping[int, Sequence[str]]
+    draft: SectionDraft,
+    tried: TriedReading,
+    totals: Mapping[int, Sequence[str]],
+    tables: Iterable[PdfTable],
 ) -> bool:
     """Whether a card that prints no balance before its rows claims what they add up to: nothing was owed before.
 
-    What was returned may be among them, if more was bought.
+    What was returned may be among them, if more was bought. A total below the rows claims all only where no other
+    amount follows: fees may have a total of their own.
     """
     is_debt = bool(draft.card) and tried.terms.balances == "owed" and len(tried.rows) > 1
     if not is_debt or tried.opening is not None:
         return False
     read = [_value_of(row, tried) for row in tried.rows]
     values = [value for value in read if value is not None]
-    printed = [text for found in totals.values() for text in found]
-    printed += [tried.closing.value] if tried.closing is not None else []
-    claimed = [abs(value) for value in _values(tried, printed)]
     owed = -sum(values, Decimal(0))
+    printed = [tried.closing.value] if tried.closing is not None else []
+    if not set(map(abs, _values(tried, _amounts_below(tried, tables)))) - {owed}:
+        printed += [text for found in totals.values() for text in found]
+    claimed = [abs(value) for value in _values(tried, printed)]
     is_bought = 2 * sum(value <= 0 for value in values) > len(read)
     return len(values) == len(read) and is_bought and owed > 0 and owed in claimed
+
+
+def _amounts_below(tried: TriedReading, tables: Iterable[PdfTable]) -> list[str]:
+    """The amounts with decimals that tables print below the last row."""
+    last = max((place for entry in tried.drafts for place in entry.lines), default=(0, 0))
+    lines = (line for table in tables for line in table.lines if (line.page, line.number) > last)
+    return [token.text for line in lines for token in line.money if has_decimals(token.text)]
 
 
 def _are_summed(tried: TriedReading, totals: Mapping[int, Sequence[str]]) -> bool:
