@@ -389,3 +389,14 @@ def test_rows_after_the_printed_period_may_not_be_booked(tmp_path: Path, period:
 
     assert read_bytes(tmp_path, f"{start}02.04.2025;Buch;-45,10\n").flags == []
     assert read_bytes(tmp_path, f"{start}14.04.2025;Buch;-45,10\n").flags == ["BOOKING_UNPROVEN"]
+
+
+@pytest.mark.parametrize("nothing", ["0.00", "$0.00", "0"])
+def test_a_column_of_pending_amounts_that_are_nothing_doubts_no_booking(
+    tmp_path: Path, nothing: str
+) -> None:
+    rows = "".join(f"2026-01-1{day},SHOP {day},-3.10,{nothing}\n" for day in range(1, 5))
+
+    found = read_bytes(tmp_path, f"Date,Description,Amount,Pending\n{rows}")
+
+    assert found.flags == []

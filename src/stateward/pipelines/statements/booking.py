@@ -133,6 +133,7 @@ _DOUBTFUL_TITLE = re.compile(
     r"|refused|rejected|abgelehnte?|stornierte?|annul[ea]\w*|attempted|blocked|reserved|reservierte?|reservas"
     r"|held|hold|disputed|next month|nachste\w*|for information|zur information|pour information)\b"
 )
+_NOTHING = re.compile(r"[^\w]{0,2}0[.,]0+", re.ASCII)  # of a column of amounts that are pending
 _NOT_ANNULLED = frozenset("no n false f 0 nein non nee nej nei ei nie ne não nao - –".split()) | {
     ""
 }
@@ -243,7 +244,8 @@ def with_unbooked(
             if not row.balance and row.more.get(name, "").strip().casefold() in _DENIED:
                 doubt(row, f"{name}: {row.more[name].strip()}")
         for name in annulled:
-            if not row.balance and row.more.get(name, "").strip().casefold() not in _NOT_ANNULLED:
+            told = row.more.get(name, "").strip().casefold()
+            if not (row.balance or told in _NOT_ANNULLED or _NOTHING.fullmatch(told)):
                 doubt(row, f"{name}: {row.more[name].strip()}")
         is_told = bool(row.note) or is_known(row.more.get("status", ""))
         if word := "" if is_told else unbooked_word(row.description):
