@@ -342,3 +342,20 @@ def test_a_bill_is_of_the_company_in_its_small_print_and_not_of_the_day_of_its_p
 
     assert (found["merchant"], found["date"]) == expected
     assert found["total"] == "176.19"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Date 14/03/2026 retour avant le 14/04/2026",
+        "Datum 14.03.2026 Umtausch bis 14.04.2026",
+        "Date: 14/03/2026, next bill 14/04/2026",
+    ],
+)
+def test_a_later_day_behind_the_date_of_a_receipt_does_not_hide_it(line: str) -> None:
+    assert values(read(f"DARTY\n3 rue X\n{line}\nTOTAL 45,00 EUR"))["date"] == "2026-03-14"
+
+
+@pytest.mark.parametrize("line", ["Due date 14/04/2026", "Next bill date: 14/04/2026"])
+def test_a_date_of_something_else_is_not_that_of_the_receipt(line: str) -> None:
+    assert "date" not in values(read(f"DARTY\n3 rue X\n{line}\nTOTAL 45,00 EUR"))

@@ -323,7 +323,7 @@ class _ReceiptReading:
             (self._date_score(index, match), index, match[0])
             for index, text in enumerate(self._texts)
             for match in _DATES.finditer(text)
-            if not self._words.has("not_date", self._folded[index])
+            if not self._is_of_other_day(index, match)
             and any(read_date(match[0], order) for order in ("dmy", "mdy", "ymd"))
         ]
         if not found:
@@ -351,6 +351,13 @@ class _ReceiptReading:
             where=_where(line, raw),
             flags=flags,
         )
+
+    def _is_of_other_day(self, index: int, match: re.Match[str]) -> bool:
+        """Whether the line says that a day is another one; not if that follows `Date 14/03/2026`."""
+        if not self._words.has("not_date", self._folded[index]):
+            return False
+        before = _bare(self._texts[index][: match.start()])
+        return not self._words.has("date", before) or self._words.has("not_date", before)
 
     def _date_score(self, index: int, match: re.Match[str]) -> int:
         text = self._texts[index]
