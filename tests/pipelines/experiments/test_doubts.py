@@ -7,6 +7,7 @@ import pytest
 from stateward.definition.plugin import Content
 from stateward.pipelines.experiments.detection import MEASUREMENTS, detect
 from stateward.pipelines.experiments.doubts import (
+    doubts_of,
     level_shift,
     outlier,
     repeated_keys,
@@ -108,3 +109,17 @@ def test_units_below_the_headings_make_a_table_research_data(tmp_path: Path) -> 
 
     assert found is not None
     assert found.confidence == MEASUREMENTS
+
+
+@pytest.mark.parametrize(
+    ("others", "is_told"),
+    [
+        (["-35.1", "-33.0", "-31.9", "-30.2", "-29.5", "-28.8", "-27.1", "-26.0"], True),
+        # The only negative number, which is told of as a missing value.
+        (["35.1", "33.0", "31.9", "30.2", "29.5", "28.8", "27.1", "26.0"], False),
+    ],
+)
+def test_an_outlier_of_two_equal_figures_is_told_once(others: list[str], is_told: bool) -> None:
+    rows = [{"day": str(at), "t": text} for at, text in enumerate([*others, "-66"])]
+
+    assert any("OUTLIER" in note for note in doubts_of("x", [("t", "")], rows)) is is_told

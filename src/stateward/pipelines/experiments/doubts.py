@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from heapq import nlargest, nsmallest
 from itertools import pairwise
 
@@ -23,9 +24,16 @@ PERCENT, WHOLE = "%", 100
 NINES = re.compile(
     r"-?9{3,8}(?:\.[09]{1,4})?|-([6-9])\1"
 )  # that instruments write for a missing value, and are told of apart
+SENTINEL_FACTOR = 10  # of the largest other value
 _KEY = re.compile(r"[^\W\d_]{1,8}[-_ ]?[0-9]{1,8}[a-z]?")
 
 Rows = Sequence[Mapping[str, str | None]]
+
+
+def is_apart(value: Decimal, least: Decimal, most: Decimal) -> bool:
+    """Whether nines are told of as a missing value: the only negative number, or far beyond all others."""
+    is_only_negative = value < 0 <= least
+    return is_only_negative or abs(value) > SENTINEL_FACTOR * max(abs(least), abs(most))
 
 
 def outlier(texts: Sequence[str], unit: str) -> tuple[str, str, str] | None:
@@ -124,7 +132,7 @@ def doubts_of(
     for column, unit in numeric:
         texts = [text for row in rows if (text := row[column]) is not None]
         found = outlier(texts, unit)
-        if found and not NINES.fullmatch(found[0]):
+        if found and not (NINES.fullmatch(found[0]) and is_apart(*map(Decimal, found))):
             value, least, most = found
             yield (
                 f"{OUTLIER}: {name}, {column}: {value} lies far outside of all others ({least} to {most}), and is "

@@ -18,7 +18,7 @@ import msgspec
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields, Json
 from stateward.definition.display import cell_text, harmless
-from stateward.pipelines.experiments.doubts import NINES, doubts_of
+from stateward.pipelines.experiments.doubts import NINES, doubts_of, is_apart
 from stateward.pipelines.experiments.plots import histogram, histogram_svg, scatter_svg
 from stateward.pipelines.experiments.schema import (
     CellFault,
@@ -50,7 +50,6 @@ NO_DATA = "NO_DATA"
 FAULTY_ROWS = "FAULTY_ROWS"
 SCHEMA_NOT_CHECKED = "SCHEMA_NOT_CHECKED"
 SENTINEL = "SENTINEL_VALUE"
-SENTINEL_FACTOR = 10  # of the largest other value
 NUMBERS_AS_TEXT = "NUMBERS_AS_TEXT"
 TEXT_SHARE = 0.5  # of the cells of a column may be no number for the others to be told
 SHOWN_WORDS = 3
@@ -347,10 +346,7 @@ def _sentinel_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]])
         nines = [text for text in texts if NINES.fullmatch(text)]
         others = [Decimal(text) for text in texts if text not in nines]
         for text in nines:
-            is_only_negative = text[0] == "-" and bool(others) and min(others) >= 0
-            if others and (
-                is_only_negative or abs(Decimal(text)) > SENTINEL_FACTOR * max(map(abs, others))
-            ):
+            if others and is_apart(Decimal(text), min(others), max(others)):
                 yield (
                     f"{SENTINEL}: {table.name}, {field.name}: {text} in {texts[text]} rows often stands for a missing "
                     f"value, and is counted as one that was measured; name it in {place}"
