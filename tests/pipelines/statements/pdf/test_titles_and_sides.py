@@ -327,3 +327,23 @@ def test_rows_below_a_title_that_says_nothing_known_are_doubted_where_no_balance
     assert read(tmp_path, [heading, *rows]).flags == []
     assert read(tmp_path, [heading, *rows, *below]).flags == ["ROWS_UNPROVEN"]
     assert read(tmp_path, [*ends, heading, *rows, *below]).flags == []
+
+
+@pytest.mark.parametrize("note", ["Please check these", "They leave your account on these days"])
+def test_a_list_of_standing_orders_with_a_line_that_explains_it_has_no_bookings(
+    tmp_path: Path, note: str
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Account statement 1 March to 31 March 2025")],
+            [(60, "Date"), (130, "Description"), (-560, "Amount")],
+            [(60, "01 Mar 2025"), (130, "Kiosk"), (-560, "-1.00")],
+            [(60, "Your standing orders")],
+            [(60, note)],
+            [(60, "Date"), (130, "Description"), (-560, "Amount")],
+            [(60, "03 Mar 2025"), (130, "Bookshop"), (-560, "-10.00")],
+        ],
+    )
+
+    assert found.amounts == ["-1.00"]

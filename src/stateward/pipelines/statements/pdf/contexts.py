@@ -11,6 +11,7 @@ from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.titles import direction_of, title_text
 from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals
 
+NOTES_MAX = 1  # lines between a title and its table that explain it
 TITLE_REACH = 6.0  # points: how far left of its first column a title may begin
 # The ends of words: Kreditkarte.
 CARD_WORDS = (
@@ -55,12 +56,12 @@ def on_page(context: Sequence[StatementLine], table: PdfTable) -> Sequence[State
 def title_of_unbooked(table: PdfTable, context: Sequence[StatementLine]) -> str:
     """The title right above a table that lists something else than bookings; "" without one.
 
-    Further up, a line must be such a title as a whole, or be of what is still to come: "Interest Paid Year-to-Date" in
-    a summary is no title of the tables below it.
+    Further up than a line that explains it, a line must be such a title as a whole, or be of what is still to come:
+    "Interest Paid Year-to-Date" in a summary is no title of the tables below it.
     """
     for number, title in enumerate(_titles_above(on_page(context, table))):
         is_title = vocab.NOT_BOOKED.matches(title) or vocab.PENDING.find(title)
-        if is_title or (not number and vocab.NOT_BOOKED.find(title)):
+        if is_title or (number <= NOTES_MAX and vocab.NOT_BOOKED.find(title)):
             return title
     return ""
 
