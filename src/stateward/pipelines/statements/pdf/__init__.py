@@ -40,6 +40,7 @@ from stateward.pipelines.statements.model import (
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.balance_pairs import is_of_other_account
+from stateward.pipelines.statements.pdf.carried import carried_problem
 from stateward.pipelines.statements.pdf.choose import (
     TriedReading,
     choose_reading,
@@ -557,6 +558,9 @@ class _Assembler:
         self._problems += currency_problem(tried)
         self._problems += heading_currency_problem(tried, self._read_tables(), [*own, *shared])
         self._problems += fee_problem(tried)
+        in_tables = (line for table in self._read_tables() for line in table.lines)
+        listed = [line for line in in_tables if self._owner(line) == number]
+        self._problems += carried_problem(draft, tried, listed)
         self._report_accounts(number, tried, own)
         self._report_doubts(tried)
         self._report_edges(number, tried)

@@ -1,0 +1,58 @@
+"""Balances that are carried to the next page, from which the rows there lead to the next one, or do not."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines.statements.pdf.test_titles_and_sides import HEADING, Line, read
+
+AMOUNTS: Line = [(60, "Date"), (130, "Description"), (-480, "Amount"), (-560, "Balance")]
+FIRST = [("03 Mar 2025", "Rent", "171.00"), ("04 Mar 2025", "Shop", "91.00")]
+SECOND = [("09 Mar 2025", "Cinema", "20.00"), ("12 Mar 2025", "Grocer", "30.00")]
+
+
+@pytest.mark.parametrize(("end", "flags"), [("190.00", ["NOT_RECONCILED"]), ("188.00", [])])
+@pytest.mark.parametrize(
+    "label", ["Balance on 31 March", "Balance on 31 March 2025", "Closing balance"]
+)
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_rows_that_do_not_lead_on_from_a_carried_balance_are_flagged(
+    tmp_path: Path, *, is_signed: bool, label: str, end: str, flags: list[str]
+) -> None:
+    heading, at, sign = (AMOUNTS, -480.0, "-") if is_signed else (HEADING, -400.0, "")
+    first, second = (
+        [[(60.0, day), (130.0, text), (at, sign + value)] for day, text, value in rows]
+        for rows in (FIRST, SECOND)
+    )
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement 1 March to 31 March 2025")],
+            heading,
+            *first,
+            [(60, "Carried forward"), (-560, "238.00")],
+        ],
+        [heading, *second, [(60, label), (-560, end)]],
+    )
+
+    assert found.amounts == ["-171.00", "-91.00", "-20.00", "-30.00"]
+    assert found.flags == flags
+
+
+def test_a_carried_sum_of_rows_is_no_balance_from_which_others_lead(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement 1 March to 31 March 2025")],
+            HEADING,
+            *([(60.0, day), (130.0, text), (-400.0, value)] for day, text, value in FIRST),
+            [(60, "Carried forward"), (-560, "262.00")],
+        ],
+        [
+            HEADING,
+            *([(60.0, day), (130.0, text), (-400.0, value)] for day, text, value in SECOND),
+            [(60, "Closing balance"), (-560, "188.00")],
+        ],
+    )
+
+    assert found.flags == []
