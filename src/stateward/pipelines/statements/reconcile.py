@@ -255,7 +255,11 @@ class Reconciler:
         names = {check.name for check in checks}
         has_debits = "debits" in names or not self._debit_count
         has_credits = "credits" in names or self._debit_count == self._count
-        return bool(names & {"debits", "credits"}) and has_debits and has_credits
+        if not (has_debits and has_credits) or {"debits", "credits"} <= names:
+            return has_debits and has_credits
+        # The total of one side says nothing of the other, whose rows may be missing: a balance may tell.
+        is_contradicted = self._opening is None and self._closing not in (None, self.total)
+        return bool(names & {"debits", "credits"}) and not is_contradicted
 
     def _is_outside(self, day: date) -> bool:
         return self._period is not None and not is_near(day, *self._period, days=self._days_near)

@@ -48,7 +48,7 @@ def is_accounted(
     if not tried.rows:
         return False
     if all(entry.direction for entry in tried.drafts) and _are_summed(tried, totals):
-        return tried.sign_reading.make is by_title
+        return tried.sign_reading.make is by_title and not _owes_otherwise(draft, tried)
     tables = list(tables)
     if _is_claimed(draft, tried, totals, tables):
         return True
@@ -79,10 +79,10 @@ def _is_claimed(
     """Whether a card that prints no balance before its rows claims what they add up to: nothing was owed before.
 
     What was returned may be among them, if more was bought. A total below the rows claims all only where no other
-    amount follows: fees may have a total of their own.
+    amount follows, as fees may have a total of their own, and where the claim itself is not printed.
     """
     is_debt = bool(draft.card) and tried.terms.balances == "owed" and len(tried.rows) > 1
-    if not is_debt or tried.opening is not None:
+    if not is_debt or tried.opening is not None or _owes_otherwise(draft, tried):
         return False
     read = [_value_of(row, tried) for row in tried.rows]
     values = [value for value in read if value is not None]
@@ -93,6 +93,15 @@ def _is_claimed(
     claimed = [abs(value) for value in _values(tried, printed)]
     is_bought = 2 * sum(value <= 0 for value in values) > len(read)
     return len(values) == len(read) and is_bought and owed > 0 and owed in claimed
+
+
+def _owes_otherwise(draft: SectionDraft, tried: TriedReading) -> bool:
+    """Whether a card claims something else than its rows add up to, and no balance before them explains it."""
+    if not draft.card or tried.opening is not None or tried.closing is None:
+        return False
+    read = [_value_of(row, tried) for row in tried.rows]
+    owed = abs(sum((value for value in read if value is not None), Decimal(0)))
+    return owed not in map(abs, _values(tried, [tried.closing.value]))
 
 
 def _amounts_below(tried: TriedReading, tables: Iterable[PdfTable]) -> list[str]:
