@@ -67,3 +67,13 @@ def test_a_page_tells_its_doubts() -> None:
 
     assert page.author == "Jana Metzinger"
     assert page.doubts == ()
+
+
+def test_blocks_of_data_that_never_end_are_each_looked_at_once() -> None:
+    """A page of such openings alone took time that grew with the square of its length."""
+    opened = '<script type="application/ld+json">{}'
+    html = LINKED + opened * 50_000
+
+    assert [code for code, _ in doubts_of(html, title="", author="Peter Zwei")] == [
+        "AUTHOR_DOUBTED"
+    ]

@@ -13,10 +13,8 @@ AUTHOR_DOUBTED, TITLE_DOUBTED = "AUTHOR_DOUBTED", "TITLE_DOUBTED"
 NAME_WORDS = range(2, 5)
 NAMES_MAX = 3
 BLOCKS_MAX, BLOCK_CHARS_MAX, DEPTH_MAX = 10, 200_000, 6
-_LINKED_DATA = re.compile(
-    r"<script\b[^<>]{0,200}application/ld\+json[^<>]{0,200}>(.*?)</script",
-    re.IGNORECASE | re.DOTALL,
-)
+_LINKED_DATA = re.compile(r"<script\b[^<>]{0,200}application/ld\+json[^<>]{0,200}>", re.IGNORECASE)
+_SCRIPT_END = re.compile(r"</script", re.IGNORECASE)
 _META_AUTHOR = re.compile(
     r"<meta\b(?=[^<>]{0,500}\b(?:name|property)\s*=\s*[\"']?(?:author|article:author|dc\.creator|parsely-author|sailthru\.author)\b)"
     r"[^<>]{0,500}\bcontent\s*=\s*\"([^\"<>]{2,80})\"",
@@ -84,12 +82,24 @@ def _titles(html: str) -> Iterator[str]:
 
 def _linked_texts(html: str, key: str) -> Iterator[str]:
     """The texts of a key of the data for search engines; of an object its name."""
-    for block in _LINKED_DATA.findall(html)[:BLOCKS_MAX]:
+    for block in _linked_blocks(html):
         try:
             data = json.loads(block[:BLOCK_CHARS_MAX])
         except (ValueError, RecursionError):
             continue
         yield from _texts_of(data, key, 0)
+
+
+def _linked_blocks(html: str) -> Iterator[str]:
+    """The first blocks of data for search engines; nothing is looked for behind one that never ends."""
+    at = 0
+    for _ in range(BLOCKS_MAX):
+        start = _LINKED_DATA.search(html, at)
+        end = _SCRIPT_END.search(html, start.end()) if start else None
+        if start is None or end is None:
+            return
+        yield html[start.end() : end.start()]
+        at = end.end()
 
 
 def _texts_of(data: object, key: str, depth: int) -> Iterator[str]:
