@@ -501,7 +501,8 @@ class SqliteDatabase:
             ((version,),) = self._execute("PRAGMA user_version").fetchall()
             return cast("int", version)
         finally:
-            if is_outermost:
+            # A read that the disk failed has ended it already, and is the error that counts.
+            if is_outermost and self._connection.in_transaction:
                 self._execute("COMMIT")
 
     def take_turns(self, names: Iterable[str]) -> None:
