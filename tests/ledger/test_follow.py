@@ -123,3 +123,14 @@ def test_a_ledger_is_verified_while_it_is_written_to_and_compacted(tmp_path: Pat
 
     assert [each.findings for each in verdicts if not each.is_sound] == []
     assert len(verdicts) > 1
+
+
+def test_a_delta_that_is_gone_when_it_is_looked_at_does_not_end_a_verification(
+    tmp_path: Path,
+) -> None:
+    """As one that a writer compressed since the folder was listed: here a link whose target is gone."""
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc", PENDING)
+    (tmp_path / "l" / "delta-2025-10-04_000009.jsonl").symlink_to(tmp_path / "gone")
+
+    assert verify(tmp_path / "l").is_sound

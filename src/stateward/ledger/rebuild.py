@@ -141,12 +141,18 @@ def unlisted_deltas(folder: Path, manifest: Manifest) -> list[str]:
     """
     there = [path for path in folder.iterdir() if DELTA_NAME.fullmatch(path.name)]
     known = {info.plain for info in manifest.deltas}
-    found = {
-        path.name.removesuffix(GZIP_SUFFIX): path.name for path in there if path.stat().st_size
-    }
+    found = {path.name.removesuffix(GZIP_SUFFIX): path.name for path in there if _has_bytes(path)}
     if found.keys() - known:
         known |= {info.plain for info in read_archive(folder, manifest)}
     return sorted(found[name] for name in found.keys() - known)
+
+
+def _has_bytes(path: Path) -> bool:
+    """Whether a file holds anything; one that a writer compressed or archived after the folder was listed does not."""
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _deltas(folder: Path) -> tuple[list[_DeltaOnDisk], str | None]:
