@@ -12,11 +12,14 @@ from stateward.core.errors import (
     InvalidCorrection,
     ReviewRefused,
     ReviewTaken,
+    StoreFull,
     UnknownName,
 )
 from stateward.core.model import SECOND, Record
 from stateward.engine.answers import DecisionRequest
 from stateward.engine.review_tasks import Task
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.storage.audit import AuditLog
 from stateward.storage.row_seals import lock_seals
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from tests.engine.contract_reviews import ADA, BOB, SUBMITTER, ReviewEngine
@@ -190,6 +193,56 @@ def test_one_that_can_no_longer_be_made_is_dropped_and_holds_up_no_other(
     assert engine.rig.now(gone).status == "review_required"
     assert engine.rig.now(there).status != "review_required"
     assert after(engine, 10) == 0
+
+
+def test_other_rules_after_a_restart_do_not_take_it_back() -> None:
+    database = SqliteDatabase(MEMORY)
+    before = ReviewEngine(database)
+    rejected, accepted = before.contract(), before.contract()
+    held(before, rejected, "reject", notes="not ours")
+    held(before, accepted)
+    (review,) = CONTRACT.reviews
+    coded = replace(review, reason_codes={"foreign": "It is not ours."}, group="lawyers")
+
+    restarted = ReviewEngine(database, machine=replace(CONTRACT, reviews=(coded,)))
+
+    assert after(restarted, 10) == 2
+    assert restarted.rig.now(rejected).status == "rejected"
+    assert restarted.rig.now(accepted).status != "review_required"
+
+
+def test_one_that_no_rule_knows_is_noted_in_the_audit_log_and_holds_up_no_other(
+    engine: ReviewEngine,
+) -> None:
+    gone, there = engine.contract(), engine.contract()
+    held(engine, gone, "correct", corrected={"monthly_rate": "5"}, notes="a word of a person")
+    held(engine, there)
+    engine.refuses = {"monthly_rate": "is no sum of money"}
+
+    assert after(engine, 10) == 2
+
+    assert engine.rig.now(there).status != "review_required"
+    entries = AuditLog(engine.rig.database).entries(record_id=gone.id)
+    assert [(each.verb, each.actor, each.detail["why"]) for each in entries] == [
+        ("decision_dropped", ADA, "InvalidCorrection")
+    ]
+    assert "a word" not in str(entries)
+
+
+def test_a_full_disk_takes_none_back(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "store.db")
+    engine = ReviewEngine(database)
+    record = engine.contract()
+    held(engine, record, "reject", notes="long words " * 900)
+
+    database.rows("PRAGMA max_page_count = 1")
+    with pytest.raises(StoreFull):
+        after(engine, 10)
+    database.rows("PRAGMA max_page_count = 100000")
+
+    assert after(engine, 1) == 1
+    assert engine.rig.now(record).status == "rejected"
+    database.close()
 
 
 def test_it_outlives_the_process_that_took_it(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from stateward.core.approvals import (
     person_of,
 )
 from stateward.core.errors import (
+    ArtifactError,
     ConcurrentModification,
     InvalidCorrection,
     InvalidRequest,
@@ -29,6 +30,8 @@ from stateward.core.errors import (
     ReviewRefused,
     ReviewTaken,
     StatewardError,
+    StoreError,
+    TransportError,
     UnknownName,
 )
 from stateward.core.machine import REFERRED, Machine, Review
@@ -75,6 +78,7 @@ from stateward.engine.registry import MachineRegistry
 from stateward.engine.review_tasks import ReviewTasks, Task
 from stateward.engine.reviewers import check_reason_code
 from stateward.storage.audit import (
+    DECISION_DROPPED,
     DECISION_UNDONE,
     REVIEW_DECIDED,
     REVIEW_REFERRED,
@@ -202,15 +206,20 @@ class Reviews(ReviewTasks):
         """
         with self._store.transaction():
             deciding = self._with_moves(deciding)
-            record, review, answer = self._check_decision(deciding)
-            event = self._event(record, review, deciding, answer)
-            (decision,) = self._coordinator().handle([event])
-            if isinstance(decision, Ignored):
-                raise self._refusal(record, deciding.action, decision)
-            self._claims.drop(record.id)
-            self._pending.drop(record.id, now=self._clock())
-            self._note(REVIEW_DECIDED, record, deciding.actor, deciding.action, deciding.batch)
-            return decision.change.record
+            return self._make(deciding, *self._check_decision(deciding))
+
+    def _make(
+        self, deciding: DecisionRequest, record: Record, review: Review, answer: str
+    ) -> Record:
+        """Make a decision that is allowed; the caller holds the transaction and the record's lock."""
+        event = self._event(record, review, deciding, answer)
+        (decision,) = self._coordinator().handle([event])
+        if isinstance(decision, Ignored):
+            raise self._refusal(record, deciding.action, decision)
+        self._claims.drop(record.id)
+        self._pending.drop(record.id, now=self._clock())
+        self._note(REVIEW_DECIDED, record, deciding.actor, deciding.action, deciding.batch)
+        return decision.change.record
 
     def is_repeat(self, deciding: DecisionRequest) -> bool:
         """Whether this very answer was given before, by the same caller: a repeat may be answered as the first was.
@@ -459,26 +468,38 @@ class Reviews(ReviewTasks):
     def apply_due(self) -> int:
         """Make the pending decisions whose time has come; how many there were.
 
-        One that can no longer be made, because its record was cancelled for example, is dropped and logged.
+        Who may decide, and how, was checked when a decision was stored, and its author was told that it counts: other
+        rules since then, as after a restart with other settings, do not take it back. One that cannot be made at all,
+        because its record moved or its machine has no such answer now, is dropped, logged and noted in the audit log:
+        it holds up no other and never ends the process. Trouble with the store is no answer to a decision: it is
+        raised, and the decision stays.
         """
         due = self._pending.due(self._clock(), limit=DUE_MAX)
         for pending in due:
             try:
-                self.decide(pending)
-            except (
-                ConcurrentModification,
-                InvalidCorrection,
-                InvalidTransition,
-                ReviewRefused,
-                ReviewTaken,
-                UnknownName,
-            ) as error:
-                self._pending.drop(pending.record_id, now=self._clock())
-                # Without the error's sentence: it may quote what the person wrote.
-                self._log.warning(
-                    f"the pending decision about {pending.record_id} was dropped ({type(error).__name__})"
-                )
+                with self._store.transaction():
+                    self._make(self._with_moves(pending), *self._decidable(pending))
+            except (StoreError, ArtifactError, TransportError):
+                raise
+            except StatewardError as error:
+                self._drop(pending, type(error).__name__)
         return len(due)
+
+    def _drop(self, pending: PendingDecision, why: str) -> None:
+        """Give a pending decision up. Without the error's sentence: it may quote what the person wrote."""
+        detail: Fields = {"action": pending.action, "version": pending.version, "why": why}
+        now = self._clock()
+        entry = AuditEntry(
+            at=now,
+            actor=pending.actor,
+            verb=DECISION_DROPPED,
+            record_id=pending.record_id,
+            detail=detail,
+        )
+        with self._store.transaction():
+            self._pending.drop(pending.record_id, now=now)
+            self._audit.add([entry])
+        self._log.warning(f"the pending decision about {pending.record_id} was dropped ({why})")
 
     def _note(self, verb: str, record: Record, actor: str, action: str, batch: str | None) -> None:
         """In the audit log, without the values and notes: those are in the history alone."""
@@ -491,12 +512,7 @@ class Reviews(ReviewTasks):
 
     def _check_decision(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
         """The record, locked, its review, and the answer; refused if the decision may not be made."""
-        record, review = self._open(
-            deciding.record_id, deciding.machines, deciding.actor, deciding.action
-        )
-        if deciding.version is not None and deciding.version != record.version:
-            raise ConcurrentModification(record.id, expected=deciding.version)
-        answer = answer_of(review, deciding.action)
+        record, review, answer = self._decidable(deciding)
         if answer != ANSWERS[TIMEOUT]:
             self.reviewers.check_person(
                 record,
@@ -508,6 +524,15 @@ class Reviews(ReviewTasks):
         check_reason_code(review, deciding.reason_code, is_rejection=answer == ANSWERS[REJECT])
         self._check(record, deciding, answer)
         return record, review, answer
+
+    def _decidable(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
+        """The same, whoever decides: refused if the record moved, or its review has no such answer."""
+        record, review = self._open(
+            deciding.record_id, deciding.machines, deciding.actor, deciding.action
+        )
+        if deciding.version is not None and deciding.version != record.version:
+            raise ConcurrentModification(record.id, expected=deciding.version)
+        return record, review, answer_of(review, deciding.action)
 
     def _open(
         self, record_id: str, machines: Sequence[str], actor: str, action: str

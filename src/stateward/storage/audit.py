@@ -54,7 +54,9 @@ EXPORTED = "exported"
 MACHINES_STORED = "machines_stored"
 CLOCK_CONFIRMED = "clock_confirmed"
 DOCUMENT_READ, KEY_USED = "document_read", "key_used"
-REVIEW_DECIDED, DECISION_UNDONE = "review_decided", "decision_undone"
+REVIEW_DECIDED, DECISION_UNDONE, DECISION_DROPPED = (
+    "review_decided", "decision_undone", "decision_dropped",
+)  # fmt: skip
 REVIEW_REFERRED = "review_referred"
 LINK_CREATED, LINK_OPENED, LINK_REFUSED, LINK_REVOKED = (
     "review_link_created", "review_link_opened", "review_link_refused", "review_link_revoked",
