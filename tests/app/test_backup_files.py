@@ -1,5 +1,6 @@
 """A set knows the hash of each of its files: the ledger, the settings and what was erased among them."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from stateward.app.backup_places import FolderPlace
 from stateward.app.known_elsewhere import compare_elsewhere, way_on
 from stateward.app.restore import check_set, restore
 from stateward.cli.exit_codes import Exit
+from stateward.core.errors import InvalidRequest, StoreMismatch
 from stateward.settings import Settings
 from tests.app.backups import backed_up, settings_at, submitted
 from tests.cli.shell import Shell
@@ -80,6 +82,54 @@ def test_what_was_erased_is_not_believed_of_a_list_that_was_changed(
 
     assert [each for each in found.unread if "what was erased since is not known" in each]
     assert any("compare again" in each for each in way_on(found, own, place=None))
+
+
+def test_a_list_of_what_was_erased_that_is_no_text_is_named(own: Settings, place: Path) -> None:
+    (place / "erased.txt").write_bytes(b"\xff\n")
+
+    found = compare_elsewhere(own, place=FolderPlace(place.parents[1]))
+
+    assert [each for each in found.unread if "what was erased since is not known" in each]
+
+
+@pytest.mark.parametrize("name", ["documents.txt", "database.txt", "erased.txt", "settings.yaml"])
+def test_a_pipe_in_the_place_of_a_file_of_a_set_is_named_and_holds_no_one_up(
+    own: Settings, place: Path, tmp_path: Path, name: str
+) -> None:
+    (place / name).unlink()
+    os.mkfifo(place / name)
+
+    assert f"sets/{place.name}/{name}" in check_set(place, own)
+    if name in {"documents.txt", "database.txt"}:
+        with pytest.raises(StoreMismatch, match=f"{name} is not the file that was backed up"):
+            restore(place, settings_at(tmp_path / "new"))
+    else:
+        assert name in "".join(restore(place, settings_at(tmp_path / "new")).unread)
+
+
+def test_a_pipe_in_the_place_of_what_a_set_says_of_itself_is_refused(place: Path) -> None:
+    (place / "backup.json").unlink()
+    os.mkfifo(place / "backup.json")
+
+    with pytest.raises(InvalidRequest, match=r"backup\.json cannot be read .*not a regular file"):
+        FolderPlace(place.parents[1]).sets()
+
+
+def test_pipes_in_the_data_folder_hold_no_one_up(own: Settings, place: Path) -> None:
+    for name in ("last-backup.json", "clock.json"):
+        (own.data_path / name).unlink(missing_ok=True)
+        os.mkfifo(own.data_path / name)
+    shell = Shell(own.data_path)
+
+    assert "no backup yet" in shell("doctor").stdout
+    (own.data_path / "stateward.db").unlink()
+    os.mkfifo(own.data_path / "stateward.db")
+    for command in (("verify",), ("verify", "--read-only"), ("list",), ("doctor",)):
+        found = shell(*command)
+        assert (found.exit_code, "stateward.db is not a regular file" in found.stderr) == (
+            Exit.STORE,
+            True,
+        ), command
 
 
 def test_a_set_of_a_former_version_has_no_hashes_of_these_files(own: Settings, place: Path) -> None:

@@ -1,6 +1,7 @@
 """An export is verified without the store: each of its files, and with a checkpoint that was kept elsewhere."""
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -186,3 +187,19 @@ def test_an_act_is_exported_with_the_text_that_is_hashed(place: Place) -> None:
     ]
 
     assert '"detail":{"what":"items","a":[1]}' in line
+
+
+@pytest.mark.parametrize(
+    "name", ["anchor.json", "records.jsonl", "audit.jsonl", "checkpoints.jsonl"]
+)
+def test_a_pipe_in_the_place_of_a_file_is_a_finding_and_holds_no_one_up(
+    place: Place, name: str
+) -> None:
+    place.export()
+    (place.folder / name).unlink()
+    os.mkfifo(place.folder / name)
+
+    found = [str(each) for each in place.verify().findings if each.file == name]
+
+    assert found
+    assert "not a regular file" in found[0]

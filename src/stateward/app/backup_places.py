@@ -12,6 +12,7 @@ sets that runs at the same time sees what it needs, and last `backup.json`, whos
 """
 
 import fcntl
+import io
 import os
 import shutil
 import tempfile
@@ -33,6 +34,7 @@ from msgspec.structs import replace
 from stateward.blobs import Folder
 from stateward.core.errors import InvalidRequest, StoreMismatch
 from stateward.core.model import SECOND, Micros
+from stateward.regular_files import open_regular, read_regular
 from stateward.settings import Settings
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ class BackupPlace(Protocol):
     def fetched(self, name: str) -> AbstractContextManager[Path]:
         """The files of a set, in a folder of this machine."""
 
-    def erased(self, name: str) -> str:
+    def erased(self, name: str) -> bytes:
         """What was erased when a set was made, as its file says; empty where it has none."""
 
     def read(self, listing: str, digest: str) -> Iterator[bytes] | None:
@@ -197,17 +199,16 @@ class FolderPlace:
 
     def _content_of(self, name: str, listing: str) -> bytes | None:
         file = self._sets / name / listing
-        return file.read_bytes() if file.exists() else None
+        return read_regular(file) if file.exists() else None
 
     def _files_of(self, listing: str) -> Iterator[Path]:
         """The files of a pool in the order of their names, one folder of 256 after the other."""
         for folder in sorted(self._folder.glob(f"{POOLS[listing]}/??")):
             yield from sorted(folder.iterdir())
 
-    def erased(self, name: str) -> str:
+    def erased(self, name: str) -> bytes:
         """From the folder of the set."""
-        file = self._sets / name / ERASED_FILE
-        return file.read_text("utf-8") if file.exists() else ""
+        return self._content_of(name, ERASED_FILE) or b""
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
@@ -345,9 +346,9 @@ class BucketPlace:
                     self._pools[listing].remove(digest)
         return gone
 
-    def erased(self, name: str) -> str:
+    def erased(self, name: str) -> bytes:
         """From the bucket."""
-        return (self._content_of(name, ERASED_FILE) or b"").decode()
+        return self._content_of(name, ERASED_FILE) or b""
 
     def _content_of(self, name: str, file: str) -> bytes | None:
         # By the names of the set: asked for a whole name, a bucket lists what is below it, and not itself.
@@ -403,7 +404,7 @@ def opened_set(where: str | Path, settings: Settings) -> Iterator[tuple[Path, Ba
 def read_manifest(place: Path) -> BackupSet:
     """What a set holds; refused if it is none, or of a newer version."""
     try:
-        content = (place / MANIFEST).read_bytes()
+        content = read_regular(place / MANIFEST)
     except OSError as error:
         raise _no_set(str(place), error) from error
     return decode_set(content, str(place))
@@ -477,7 +478,7 @@ def write_listing(path: Path, digests: Iterable[str]) -> tuple[int, str]:
 
 def read_listing(path: Path) -> Iterator[str]:
     """What a list names, in its order; a set may name millions of documents, so not all are in memory."""
-    with path.open(encoding="ascii") as lines:
+    with io.TextIOWrapper(open_regular(path), encoding="ascii") as lines:
         yield from (line.rstrip("\n") for line in lines)
 
 

@@ -236,12 +236,16 @@ def _erased_since(
     """What the newest set says was erased, and is here: an older copy would bring it back without a word."""
     if place is None or not sets:
         return
-    text, digest = place.erased(sets[-1].name), sets[-1].files.get(ERASED_FILE)
-    if digest not in (None, sha256(text.encode()).hexdigest()):
-        where = f"{place.location}/{SETS}/{sets[-1].name}/{ERASED_FILE}"
+    where = f"{place.location}/{SETS}/{sets[-1].name}/{ERASED_FILE}"
+    try:
+        content, digest = place.erased(sets[-1].name), sets[-1].files.get(ERASED_FILE)
+    except OSError as error:
+        unread.append(f"{where}: what was erased since is not known ({error})")
+        return
+    if digest not in (None, sha256(content).hexdigest()):
         unread.append(f"{where}: what was erased since is not known, for it was changed")
         return
-    said = dict(line.split(" ", 1) for line in text.splitlines())
+    said = dict(line.split(" ", 1) for line in content.decode().splitlines())
     for start in range(0, len(said), AT_ONCE):
         part = sorted(said)[start : start + AT_ONCE]
         yield from (f"{record_id} {said[record_id]}" for record_id in here.not_erased(part))

@@ -38,6 +38,7 @@ from stateward.app.known_elsewhere import Elsewhere, compare_elsewhere, read_che
 from stateward.app.postgres_tools import POSTGRES_FILE, run_postgres_tool, without_password
 from stateward.blobs import ArtifactStore, pieces_of
 from stateward.core.errors import InvalidRequest, StoreError, StoreMismatch
+from stateward.regular_files import read_regular
 from stateward.settings import Settings
 
 SQLITE_FILE = "stateward.db"  # of sets before `PIECES_FORMAT`
@@ -87,7 +88,7 @@ def _bring_back(
     for file, digest in _hashes(made).items():
         if not _has_hash(files / file, digest):
             raise StoreMismatch(f"{files / file} {OTHER_HASH}")
-    listing = (files / DOCUMENTS_FILE).read_text("ascii")
+    listing = read_regular(files / DOCUMENTS_FILE).decode("ascii")
     own = open_artifacts(settings)
     settings.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
     if settings.store_path is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from stateward.app.plugins import Plugins
-from stateward.blobs import Artifact, ArtifactStore, pieces_of
+from stateward.blobs import PIECE_BYTES, Artifact, ArtifactStore
 from stateward.core.errors import (
     InvalidRequest,
     MissingLabels,
@@ -317,7 +317,8 @@ def _pieces(source: Path | bytes | Iterable[bytes]) -> Iterator[bytes]:
         yield bytes(source)
     elif isinstance(source, Path):
         try:
-            yield from pieces_of(source)
+            with source.open("rb") as file:  # a person may name a pipe
+                yield from iter(lambda: file.read(PIECE_BYTES), b"")
         except OSError as error:
             raise InvalidRequest(f"cannot read {source}: {error.strerror or error}") from error
     else:

@@ -22,6 +22,7 @@ from typing import Protocol, Self, TypeVar
 import msgspec
 
 from stateward.core.errors import ArtifactChanged, ArtifactError, InvalidRequest, StoreFull
+from stateward.regular_files import open_regular
 
 PIECE_BYTES = 1 << 20  # read at once: files of any size cost this much memory
 HEX = frozenset("0123456789abcdef")
@@ -421,7 +422,7 @@ class Incoming:
 
 def pieces_of(path: Path, *, size: int = PIECE_BYTES) -> Iterator[bytes]:
     """A file, a piece at a time."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while piece := file.read(size):
             yield piece
 

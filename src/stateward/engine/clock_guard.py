@@ -15,6 +15,7 @@ import msgspec
 
 from stateward.core.clocks import ClockAnchor, ClockLimits, clock_fault
 from stateward.core.model import Micros
+from stateward.regular_files import read_regular
 from stateward.telemetry import Log
 
 ANCHOR = "clock.json"
@@ -93,7 +94,7 @@ class ClockGuard:
 
     def _anchor(self) -> ClockAnchor | None:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=ClockAnchor)
+            return msgspec.json.decode(read_regular(self._path), type=ClockAnchor)
         except (OSError, msgspec.MsgspecError):
             newest = self._newest()
             return None if newest is None else ClockAnchor(wall=newest)

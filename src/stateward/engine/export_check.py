@@ -30,6 +30,7 @@ from stateward.proofs.history_file import (
     encode_line,
 )
 from stateward.proofs.merkle import MerkleSpan, leaf_hash
+from stateward.regular_files import open_regular
 from stateward.storage.audit import GENESIS, AuditEntry, entry_hash, is_reason
 
 AUDIT_FILE, CHECKPOINTS = "audit.jsonl", "checkpoints.jsonl"
@@ -150,7 +151,7 @@ class _ExportCheck:
         """Each line of a file that can be read: its place, its text and its values; what cannot be read is reported."""
         at = 0
         try:
-            with (self._folder / name).open("rb") as file:
+            with open_regular(self._folder / name) as file:
                 while text := file.readline(LINE_BYTES_MAX):
                     try:
                         line = msgspec.json.decode(text, type=dict[str, Any])

@@ -13,6 +13,7 @@ from pathlib import Path
 from stateward.core.errors import LedgerError
 from stateward.ledger.delta import before_padding, read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX
+from stateward.ledger.disk import refuse_special_files
 from stateward.ledger.manifest import (
     ARCHIVE,
     HEAD,
@@ -34,6 +35,7 @@ def copy_ledger(source: Path, target: Path) -> None:
 
     Raises `LedgerError`.
     """
+    refuse_special_files(source)
     for _ in range(ATTEMPTS_MAX):
         target.mkdir(parents=True)
         try:

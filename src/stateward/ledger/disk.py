@@ -25,6 +25,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from stateward.core.errors import Damage, LedgerDamaged
+from stateward.regular_files import NOT_REGULAR, special_files
+
 MODE = 0o644
 """A ledger is to be read by auditors and their tools; the folder around a private one keeps others out."""
 TEMPORARY_SUFFIX = ".tmp"
@@ -153,6 +156,15 @@ def unlink_if_exists(disk: Disk, path: Path) -> None:
     """Remove a file that may not be there."""
     if path.exists():
         disk.unlink(path)
+
+
+def refuse_special_files(folder: Path) -> None:
+    """Raise `LedgerDamaged` for what is no regular file in a ledger: a pipe would hold up who reads it for ever."""
+    if found := sorted(special_files(folder)):
+        raise LedgerDamaged(
+            [Damage(file=each, sentence=f"it is {NOT_REGULAR}") for each in found],
+            "move it away, and look at the ledger again",
+        )
 
 
 def file_chunks(path: Path, *, bytes_max: int = sys.maxsize) -> Iterator[bytes]:

@@ -46,7 +46,13 @@ from stateward.ledger.compaction import (
     CompactionProgress,
     no_progress,
 )
-from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, wall_clock, write_atomically
+from stateward.ledger.disk import (
+    TEMPORARY_SUFFIX,
+    Disk,
+    refuse_special_files,
+    wall_clock,
+    write_atomically,
+)
 from stateward.ledger.head import read_head
 from stateward.ledger.manifest import HEAD, DeltaInfo, SnapshotInfo, date_label, is_ledger
 from stateward.ledger.queries import LedgerQueries
@@ -110,6 +116,7 @@ class Ledger(LedgerQueries):
         table = TransitionTable(machine) if machine is not None else None
         tables = {each.name: TransitionTable(each) for each in machines}
         try:
+            refuse_special_files(folder)
             if read_only:
                 if not is_ledger(folder):
                     raise LedgerMismatch(f"{folder} is not a ledger")

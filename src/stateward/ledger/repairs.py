@@ -18,7 +18,7 @@ from stateward.core.errors import Damage, LedgerDamaged, LedgerError
 from stateward.ledger import chain
 from stateward.ledger.delta import read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex
-from stateward.ledger.disk import Disk, unlink_if_exists, write_atomically
+from stateward.ledger.disk import Disk, refuse_special_files, unlink_if_exists, write_atomically
 from stateward.ledger.head import head_slot, read_head
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
@@ -61,6 +61,7 @@ def repair(
     """What can be done about the damage; with `execute`, it is done. The ledger must not be open for writing."""
     if not is_ledger(folder):
         raise LedgerError(f"{folder} is not a ledger")
+    refuse_special_files(folder)
     seam = disk or Disk()
     lock_fd = acquire_lock(folder, seam, clock)
     try:

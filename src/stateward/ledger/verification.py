@@ -30,7 +30,7 @@ from stateward.ledger.delta import (
     without_padding,
 )
 from stateward.ledger.delta_index import INDEX_SUFFIX, IndexCheck
-from stateward.ledger.disk import Disk, write_atomically
+from stateward.ledger.disk import Disk, refuse_special_files, write_atomically
 from stateward.ledger.head import read_head
 from stateward.ledger.manifest import (
     ARCHIVE,
@@ -104,6 +104,11 @@ def verify(
     folder: Path, *, checkpoint: str | None = None, progress: Progress = no_progress
 ) -> LedgerVerification:
     """Read every byte of a ledger and say what is wrong with it, and where. Work may go on meanwhile."""
+    try:
+        refuse_special_files(folder)
+    except LedgerDamaged as error:
+        head = chain.GENESIS.decode()
+        return LedgerVerification(lines=0, snapshots=0, head=head, root="", findings=error.findings)
     for _ in range(ATTEMPTS_MAX):
         verifier = LedgerVerifier(folder, progress)
         manifest = verifier.read_manifest()

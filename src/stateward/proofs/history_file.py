@@ -20,6 +20,7 @@ from stateward.core.model import Fields, Transition, from_iso, to_iso
 from stateward.core.verify import LogCheck, check_link
 from stateward.proofs.history_checkpoint import HistoryCheckpoint, lanes_root, log_name
 from stateward.proofs.merkle import MerkleSpan, leaf_hash
+from stateward.regular_files import read_regular
 
 Progress = Callable[[str, int], None]
 TRANSITIONS, RECORDS, ANCHOR_FILE = "transitions.jsonl", "records.jsonl", "anchor.json"
@@ -238,12 +239,12 @@ class HistoryFileCheck:
     def _read_anchor(self) -> list[Lane] | None:
         """How long each lane must be and how it must end; None if that is not known, which is a finding."""
         try:
-            text = self._path.with_name(ANCHOR_FILE).read_bytes()
+            text = read_regular(self._path.with_name(ANCHOR_FILE))
             found = msgspec.json.decode(text, type=_AnchorFile)
         except FileNotFoundError:
             self._report(f"there is no {ANCHOR_FILE} beside it, so nothing says that this is all")
             return None
-        except (msgspec.DecodeError, ValueError) as error:
+        except (OSError, msgspec.DecodeError, ValueError) as error:
             self._report(f"it cannot be read: {error}", file=ANCHOR_FILE)
             return None
         if encode_line(found) + b"\n" != text:

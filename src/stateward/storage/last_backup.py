@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from stateward.core.model import Micros
+from stateward.regular_files import read_regular
 
 LAST_BACKUP = "last-backup.json"
 
@@ -20,6 +21,6 @@ class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
 def last_backup(data: Path) -> LastBackup | None:
     """The last set that was completed; None if none is known here."""
     try:
-        return msgspec.json.decode((data / LAST_BACKUP).read_bytes(), type=LastBackup)
+        return msgspec.json.decode(read_regular(data / LAST_BACKUP), type=LastBackup)
     except (OSError, msgspec.MsgspecError):
         return None

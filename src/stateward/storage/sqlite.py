@@ -28,6 +28,7 @@ from stateward.core.errors import (
 )
 from stateward.core.failpoints import Point, point
 from stateward.core.lanes import extend
+from stateward.regular_files import NOT_REGULAR
 from stateward.storage.database import (
     TOPIC_WORK,
     TOPICS,
@@ -99,6 +100,8 @@ class SqliteDatabase:
         self._wakeups: list[PipeWakeup] = []
         self._pipes: dict[str, TopicPipes] = {}
         self._reserve: WalReserve | None = None
+        if self._wakeup_folder is not None:
+            _refuse_special_files(self._path)
         if is_read_only:
             self._open_read_only()
             return
@@ -628,6 +631,15 @@ class SqliteAsked:
 def _topic_of(topic: str) -> str:
     """The topic that listeners have a pipe for: a byte in a pipe costs too little to have one for each worker."""
     return TOPIC_WORK if topic.startswith(f"{TOPIC_WORK}_") else topic
+
+
+def _refuse_special_files(path: str) -> None:
+    """SQLite would read a named pipe until someone writes into it, and call it a failing disk at best."""
+    for each in (Path(f"{path}{end}") for end in ("", "-wal", "-shm", "-journal")):
+        if each.exists() and not each.is_file() and not each.is_dir():
+            raise StoreMismatch(
+                f"{each} is {NOT_REGULAR}: move it away, or name another data folder"
+            )
 
 
 def read_only_connection(path: Path) -> apsw.Connection:

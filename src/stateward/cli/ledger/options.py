@@ -35,9 +35,11 @@ def machine_of(context: CliContext, path: Path) -> "Machine | None":
     from stateward.app.machines import declared_machines
     from stateward.core.errors import UnknownName
     from stateward.ledger import DOCUMENT_MACHINE
+    from stateward.ledger.disk import refuse_special_files
     from stateward.ledger.manifest import read_manifest
     from stateward.ledger.writer import ANY_MACHINE
 
+    refuse_special_files(path)
     manifest = read_manifest(path) if path.is_dir() else None
     name = manifest.machine if manifest is not None and manifest.machine else DOCUMENT_MACHINE.name
     if name == ANY_MACHINE:
