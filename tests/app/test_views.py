@@ -21,7 +21,6 @@ def test_a_new_upload_shows_no_more_than_is_known() -> None:
         "error_code": None,
         "error_message": None,
         "exposed": {"upload_log_ref": "/logs/upload/UL_1"},
-        "disclosed": {"upload_log_ref": "/logs/upload/UL_1"},
         "priority": 7,
         "priority_reason": None,
         "retry_count": 0,
@@ -82,12 +81,11 @@ def test_a_finished_upload_shows_its_counts_and_no_error() -> None:
     assert (shown.error_message, shown.is_at_rest) == (None, True)
 
 
-def test_a_transition_is_read_by_its_present_and_its_former_names() -> None:
+def test_a_transition_names_its_states_and_says_itself_in_a_sentence() -> None:
     story = an_upload("parsed")
 
     shown = msgspec.to_builtins(transition_view(UPLOAD, story.last))
 
-    assert (shown["from"], shown["to"]) == (shown["old_status"], shown["new_status"])
     assert (shown["from"], shown["to"]) == ("parsing", "parsed")
     assert shown["sentence"].startswith("UL_1: parsing → parsed (parse.completed")
 

@@ -235,15 +235,6 @@ def test_a_file_that_is_no_gold_data_is_refused_with_its_line(shell: Shell, tmp_
     assert "no file of decisions" in said(shell("eval", "contracts", "nowhere"), Exit.REFUSED)
 
 
-def test_the_former_spelling_works_and_names_the_present_one(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "gold.jsonl").write_text("")
-
-    former = shell("extractors", "eval", str(tmp_path / "gold.jsonl"))
-
-    assert "write `eval contracts`" in said(former, Exit.OK)
-    assert "extractors" not in shell("--help").stdout
-
-
 def test_several_are_decided_at_once_and_a_refusal_does_not_stop_the_others(
     shell: Shell, app: App
 ) -> None:

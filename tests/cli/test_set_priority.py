@@ -48,14 +48,3 @@ def test_an_empty_query_never_means_all(shell: Shell) -> None:
 
     assert done.exit_code != 0
     assert "every record" in done.stderr
-
-
-def test_the_former_names_of_commands_and_flags_work_and_name_the_new_ones(shell: Shell) -> None:
-    (record_id, *_) = shell.ids()
-
-    done = shell("prioritise", record_id, "--to", "9")
-
-    assert done.exit_code == 0, done.stderr
-    assert "`stateward prioritise` is deprecated, write `stateward set-priority`" in done.stderr
-    refused = shell("review", "approve", record_id, "--notes", "as printed")
-    assert "`--notes` is deprecated, write `--reason`" in refused.stderr

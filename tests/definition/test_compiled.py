@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 
@@ -103,17 +102,3 @@ def test_where_nothing_may_be_written_nothing_is(
 
     assert found is not None
     assert found.value == {"data": 1}
-
-
-def test_a_warning_is_heard_every_time(package: Path) -> None:
-    (package / "a.yaml").write_text(
-        LETTER.replace("from: new\n    running", "enter: new\n    running")
-    )
-
-    for _ in range(2):
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            machine_file("compiled_sample", "a.yaml", source="a")
-        assert heard
-
-    assert kept(package) == []

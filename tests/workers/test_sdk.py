@@ -252,14 +252,3 @@ def test_the_log_of_a_job_made_by_hand_is_discarded() -> None:
 
     assert "before it runs" not in book.text()
     assert '"while it runs"' in book.text()
-
-
-def test_the_old_names_of_saved_values_still_work_and_name_the_new_ones() -> None:
-    job = Job(record_id="R1", stage="parse")
-
-    with pytest.warns(DeprecationWarning, match=r"job\.save\(\)"):
-        job.keep("answer", b"42")
-    with pytest.warns(DeprecationWarning, match=r"job\.load\(\)"):
-        found = job.kept("answer")
-
-    assert found == job.load("answer") == b"42"

@@ -155,7 +155,6 @@ cli = Root(
     help=HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     sections=COMMANDS,
-    renamed={"prioritise": "set-priority", "release": "advance"},
     aliases={"keys": "key"},
     examples=[
         "stateward demo",

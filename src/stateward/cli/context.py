@@ -240,7 +240,7 @@ class CliContext:
         return sys.stdin.isatty() and sys.stderr.isatty()
 
     def warn_renamed(self) -> None:
-        """Name the current spelling of every command or flag that was called by its old name.
+        """Name the current spelling of every command that was called by its old name.
 
         Programs get the warning too, as a JSON line on stderr: scripts are what has to be changed.
         """
@@ -362,8 +362,7 @@ class Command(click.Command):
     """A command with examples in its help. `is_listing`: its answer is a list, so it has --jsonl.
 
     `is_reading`: it changes nothing, so it makes no data folder where there is none. Nor does one that only shows what
-    it would do: with --dry-run, with the flag `reads_with`, without the flag `reads_without`. `renamed` maps flags of
-    the last version to their current names: `{"--execute": "--yes"}`.
+    it would do: with --dry-run, with the flag `reads_with`, without the flag `reads_without`.
     """
 
     def __init__(
@@ -375,26 +374,14 @@ class Command(click.Command):
         is_reading: bool = False,
         reads_with: str = "dry_run",
         reads_without: str | None = None,
-        renamed: Mapping[str, str] | None = None,
         **how: Any,  # noqa: ANN401 - click's own words
     ) -> None:
         super().__init__(name, **how)
         self.examples = tuple(examples)
         self.is_reading = is_reading
         self.reads_with, self.reads_without = reads_with, reads_without
-        self.renamed = dict(renamed or {})
         self.params += everywhere(is_hidden=True, is_listing=is_listing)
         _complete_files(self.params)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Old names of flags are replaced before click reads them; after `--` there are no flags."""
-        end = args.index("--") if "--" in args else len(args)
-        for place, arg in enumerate(args[:end]):
-            flag, equals, value = arg.partition("=")
-            if flag in self.renamed:
-                context_of(ctx).renamed.append((flag, self.renamed[flag]))
-                args[place] = f"{self.renamed[flag]}{equals}{value}"
-        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what the command returns
         """Run it, warnings first: only now is it known whether --json was given."""
@@ -424,7 +411,7 @@ class Group(click.Group):
     """A group of commands; it takes the same options as they do.
 
     `renamed` maps commands of the last version to what is written now: `{"snapshot": "compact --no-pack"}`, or in full
-    where it is a command of the root: `{"validate": "stateward verify"}`. They work, with a warning, but appear in no
+    where it is a command of the root: `{"verify": "stateward verify"}`. They work, with a warning, but appear in no
     help and on no reference page.
     """
 

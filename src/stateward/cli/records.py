@@ -100,7 +100,7 @@ def record_fields(record: "Record") -> "Fields":
     for key, value in msgspec.to_builtins(record).items():
         if key == "exposed":
             fields.update(value)
-        elif key != "disclosed":
+        else:
             fields[key] = value
     return fields
 

@@ -35,7 +35,6 @@ ROWS = 100
 CODE = click.option(
     "--code", metavar="CODE", help="One of the reason codes of the review; kept in the history."
 )
-NOTES_FLAG = {"--notes": "--reason"}
 VALUES_MAX = 100
 
 
@@ -71,7 +70,6 @@ def _correcting(function: "Callable[..., T]") -> "Callable[..., T]":
 @click.group(
     "review",
     cls=Group,
-    renamed={"release": "unclaim"},
     examples=[
         "stateward review list",
         "stateward review show CW_01h2k3",
@@ -149,7 +147,6 @@ def unclaim(context: CliContext, *, record_id: str) -> None:
 
 @review.command(
     "approve",
-    renamed=NOTES_FLAG,
     examples=[
         "stateward review approve CW_01h2k3 --reason 'compared with the paper'",
         "stateward review approve CW_01h2k3 CW_01h2k4",
@@ -173,7 +170,6 @@ def approve(
 
 @review.command(
     "reject",
-    renamed=NOTES_FLAG,
     examples=[
         "stateward review reject CW_01h2k3 --reason 'page 2 is missing'",
         "stateward review reject CW_01h2k3 --code illegible",
@@ -198,7 +194,6 @@ def reject(
 
 @review.command(
     "correct",
-    renamed=NOTES_FLAG,
     examples=[
         "stateward review correct CW_01h2k3 --set monthly_rate=56.90 --set valid_until=2027-02-28",
         "stateward review correct CW_01h2k3 --none deductible --reason 'there is none'",

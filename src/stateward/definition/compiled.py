@@ -8,7 +8,6 @@ are the same. As with Python's own files it can be deleted at any time, is not w
 
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -78,14 +77,9 @@ def _load(package: str, file: str, type_: type[T], make: Callable[[str], T]) -> 
         compiled = msgspec.json.decode(place.read_bytes(), type=_Compiled)
         if compiled.text == text and compiled.code == _code():
             return msgspec.json.decode(compiled.value, type=type_)
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        made = make(text)
-    for each in warned:
-        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    if not warned:  # or they would be heard once and never again
-        value = msgspec.Raw(msgspec.json.encode(made))
-        _save(place, _Compiled(code=_code(), text=text, value=value))
+    made = make(text)
+    value = msgspec.Raw(msgspec.json.encode(made))
+    _save(place, _Compiled(code=_code(), text=text, value=value))
     return made
 
 

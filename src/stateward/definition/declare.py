@@ -5,7 +5,6 @@ as a `Document`. All three share the same defaults and checks. Nothing here touc
 """
 
 import re
-import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
@@ -40,9 +39,6 @@ from stateward.definition.yaml_source import convert
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EARLIER_VERSION = re.compile(r"[1-9][0-9]{0,17}")
 WAIT_MAX_S = 366 * 86_400
-# Keys that were renamed: accepted for one version, with a warning.
-RENAMED_KEYS = {"exhausted": "on_exhausted", "disclose": "expose"}
-RENAMED_STAGE_KEYS = {"enter": "from", "gate": "external"}
 Path = tuple[str | int, ...]
 
 
@@ -129,10 +125,7 @@ def from_yaml(text: str, *, source: str, runners: Iterable[str] | None = None) -
     """The machine that a YAML text declares; `runners`, if given, are the only ones that it may name."""
     from stateward.definition.yaml_text import read_yaml  # with PyYAML, which `declare` needs not
 
-    document, renamed = _with_current_keys(read_yaml(text, source=source))
-    for fault in renamed:
-        warnings.warn_explicit(f"{fault.path}: {fault.sentence}", FutureWarning, source, fault.line)
-    return build(document, runners)
+    return build(read_yaml(text, source=source), runners)
 
 
 def declare(
@@ -145,10 +138,7 @@ def declare(
 ) -> Machine:
     """The machine that Python values declare, under the keys of YAML: one mapping, keywords, or both."""
     values = _enum_values({**(declaration or {}), **parts})
-    document, renamed = _with_current_keys(read_python(values, source=source))
-    for fault in renamed:
-        warnings.warn(f"{fault.path}: {fault.sentence}", FutureWarning, stacklevel=2)
-    return build(document, runners)
+    return build(read_python(values, source=source), runners)
 
 
 def _enum_values(value: object) -> object:
@@ -162,52 +152,8 @@ def _enum_values(value: object) -> object:
     return value
 
 
-def _with_current_keys(document: Document) -> tuple[Document, list[Fault]]:
-    """The document with renamed keys under their current names, and each of them with its place."""
-    if not isinstance(document.value, dict):
-        return document, []
-    renames: dict[Path, str] = {}
-    value = _rename_keys(document.value, RENAMED_KEYS, (), renames)
-    stages = value.get("stages")
-    if isinstance(stages, dict):
-        value["stages"] = {
-            name: _rename_keys(stage, RENAMED_STAGE_KEYS, ("stages", name), renames)
-            if isinstance(stage, dict)
-            else stage
-            for name, stage in stages.items()
-        }
-    # The lines follow the keys, so that a fault under a renamed key still names its line.
-    lines = dict(document.lines)
-    for path, new in renames.items():
-        size = len(path)
-        for place, line in document.lines.items():
-            if place[:size] == path:
-                lines[(*path[:-1], new, *place[size:])] = line
-    faults = [
-        document.fault(
-            path,
-            f"this key is now called {new!r}; {path[-1]!r} will be refused in the next version",
-        )
-        for path, new in renames.items()
-    ]
-    return Document(source=document.source, value=value, lines=lines), faults
-
-
-def _rename_keys(
-    mapping: dict[str, object], names: Mapping[str, str], path: Path, renames: dict[Path, str]
-) -> dict[str, object]:
-    """The mapping under current keys. A key that is there under both names stays, and is refused as unknown."""
-    current: dict[str, object] = {}
-    for key, value in mapping.items():
-        new = names.get(key, key)
-        if new != key and new not in mapping:
-            renames[*path, key] = new
-        current[key if new in mapping else new] = value
-    return current
-
-
 def build(document: Document, runners: Iterable[str] | None) -> Machine:
-    """The machine that a document declares under current keys; raises `DeclarationError` with every fault."""
+    """The machine that a document declares; raises `DeclarationError` with every fault."""
     expanded = Document(
         source=document.source, value=_expand_short_forms(document.value), lines=document.lines
     )

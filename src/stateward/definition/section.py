@@ -5,7 +5,7 @@ with its file and line before any code sees it. This module must never read a fi
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar, TypeAlias
 from urllib.parse import urlsplit
 
@@ -43,8 +43,6 @@ Problem: TypeAlias = tuple[plain_values.Path, str]
 class Section(msgspec.Struct, frozen=True, kw_only=True):
     """A mapping in a settings file."""
 
-    former_keys: ClassVar[Mapping[str, str]] = {}
-    """Keys of the previous version, each with its present name: still read, with a warning."""
     short_form: ClassVar[str] = ""
     """The key that a text in place of the whole section sets."""
 

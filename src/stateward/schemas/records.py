@@ -141,7 +141,6 @@ class Record(Document, frozen=True, kw_only=True):
     error_code: str | None
     error_message: str | None
     exposed: Fields
-    disclosed: Annotated[Fields, Meta(description="Deprecated: the former name of `exposed`.")]
     priority: Annotated[int, Meta(ge=1, le=10)]
     priority_reason: Annotated[
         str | None,
@@ -223,8 +222,6 @@ class Transition(Document, frozen=True, kw_only=True):
         msgspec.field(name="from")
     )
     target: Annotated[str, Meta(description="The status after.")] = msgspec.field(name="to")
-    old_status: Annotated[str | None, Meta(description="Deprecated: the former name of `from`.")]
-    new_status: Annotated[str, Meta(description="Deprecated: the former name of `to`.")]
     version: Count
     event_id: str
     at: Time

@@ -82,7 +82,7 @@ EditionNumber = Annotated[
     ),
 ]
 # What a resource does not repeat of a record: its machine is its path, and labels are told one by one.
-_LEFT_OUT = ("id", "machine", "exposed", "disclosed", "labels", "replaces", "replaced_by")
+_LEFT_OUT = ("id", "machine", "exposed", "labels", "replaces", "replaced_by")
 _LABELS = {"source_type": str | None, "filename": str | None, "size": schemas.Count | None}
 
 

@@ -330,16 +330,11 @@ def _task_answer(actor: str) -> Callable[[App, Task], Answer]:
 
 
 def _document(app: App, task: schemas.ReviewTask) -> dict[str, Any]:
-    """A task, also under its former camelCase names, and with its facts under names of their own.
-
-    External drivers read those facts in camelCase; the other camelCase names go with the next version.
-    """
+    """A task, with its facts under names of their own: in camelCase, as external drivers read them and its ids."""
     plain: dict[str, Any] = msgspec.to_builtins(task)
-    named = {"review_task_id": task.record_id, "workflow_id": task.record_id, **plain, **task.facts}
+    named = {"review_task_id": task.record_id, "workflow_id": task.record_id, **task.facts}
     if confidence := app.plugins.record_view(task.machine).confidence:
         named[confidence] = task.confidence
-    if task.claim is not None:
-        plain["claim"]["isMine"] = task.claim.is_mine
     return {_camel(name): each for name, each in named.items()} | plain
 
 

@@ -2,12 +2,11 @@
 
 import os
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, cast
+from typing import Annotated, Any, Self, cast
 from urllib.parse import unquote
 
 from msgspec import Meta, defstruct, field
@@ -70,8 +69,6 @@ _PIPELINE_FILES = (".py", ".yaml", ".yml")
 
 class Declared(Section, frozen=True, kw_only=True):
     """All that a settings file may say."""
-
-    former_keys: ClassVar = {"notices": "notifications"}
 
     profile: Annotated[
         ProfileName, Meta(description="The profile that the rest of the file changes.")
@@ -154,22 +151,17 @@ class Settings(Declared, frozen=True, kw_only=True):
     ) -> Self:
         """Profile, file, environment (this process's own if None) and arguments, as one value.
 
-        Raises `DeclarationError` with every fault, each with its file and line. A key of the previous version is
-        accepted with a `FutureWarning` that names file, line and the present key.
+        Raises `DeclarationError` with every fault, each with its file and line.
         """
         variables = os.environ if environ is None else environ
         if config is None and variables.get("STATEWARD_CONFIG"):
             config = Path(variables["STATEWARD_CONFIG"])
         plugins = _plugins(config)
-        raw = [] if config is None else [file_layer(config, Declared)[0]]
+        raw = [] if config is None else [file_layer(config, Declared)]
         type_ = _declared_type(_spoken_of(plugins, raw, variables))
         layers: list[Document] = []
         if config is not None:
-            layer, outdated = file_layer(config, type_)
-            layers.append(layer)
-            for fault in outdated:
-                said = f"{fault.path}: {fault.sentence}"
-                warnings.warn_explicit(said, FutureWarning, fault.source, fault.line)
+            layers.append(file_layer(config, type_))
         layers += variable_layers(variables, _variables(type_, variables))
         if profile is not None:
             layers.append(plain_values.read_python({"profile": profile}, source="--profile"))
@@ -269,7 +261,7 @@ def _plugins(config: Path | None) -> tuple[Plugin, ...]:
     """The pipelines that are installed and those that a settings file names; they say which sections there are."""
     named: object = ()
     if config is not None:
-        layer, _ = file_layer(config, Declared)
+        layer = file_layer(config, Declared)
         named = layer.value.get("pipelines") if isinstance(layer.value, dict) else ()
     is_list = isinstance(named, list) and all(isinstance(each, str) and each for each in named)
     # What is no list of names is refused with its line when the whole file is read.
@@ -285,7 +277,7 @@ def _spoken_of(
         return plugins  # a pipeline's section itself says which variables set its fields
     keys = {key for layer in layers if isinstance(layer.value, dict) for key in layer.value}
     named = tuple(each for each in plugins if each.name in keys)
-    known = {*Declared.__struct_fields__, *Declared.former_keys, *(each.name for each in named)}
+    known = {*Declared.__struct_fields__, *(each.name for each in named)}
     known.remove("records")  # which gathers the keys of machines
     is_known = all(key in known or _MACHINE_KEY.fullmatch(str(key)) for key in keys)
     # The sentence about an unknown key names all that there are.

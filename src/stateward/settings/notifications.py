@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from ipaddress import ip_network
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -24,12 +24,6 @@ from stateward.definition.section import (
 
 class NotificationSettings(Section, frozen=True, kw_only=True):
     """How webhooks are delivered, and email to the administrator."""
-
-    former_keys: ClassVar = {
-        "mail_from": "email_from",
-        "mail_on": "email_on",
-        "keep_days": "retention_days",
-    }
 
     admin_email: Annotated[
         Email | None,

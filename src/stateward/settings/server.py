@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from ipaddress import ip_network
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -22,8 +22,6 @@ from stateward.definition.section import (
 
 class ApiSettings(Section, frozen=True, kw_only=True):
     """The HTTP API."""
-
-    former_keys: ClassVar = {"answers_kept_seconds": "idempotency_seconds"}
 
     host: Annotated[
         str,

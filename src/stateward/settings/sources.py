@@ -41,17 +41,17 @@ def profile_layers(name: ProfileName, plugins: Iterable[Plugin]) -> list[Documen
     return layers
 
 
-def file_layer(path: Path, type_: type[Section]) -> tuple[Document, list[Fault]]:
-    """A settings file with the present names of its keys and whole paths, and a warning for each former key."""
+def file_layer(path: Path, type_: type[Section]) -> Document:
+    """A settings file with its relative paths made absolute."""
     from stateward.definition.yaml_text import read_yaml  # with PyYAML; most have no settings file
 
     document = read_yaml(_text(path), source=str(path))
-    update = _Update(document, path.parent)
     value = (
-        {} if document.value is None else update.value(yaml_source.type_info(type_), document.value)
+        {}
+        if document.value is None
+        else _Absolute(path.parent).value(yaml_source.type_info(type_), document.value)
     )
-    lines = {update.present(place): line for place, line in document.lines.items()}
-    return Document(source=document.source, value=value, lines=lines), update.warnings
+    return Document(source=document.source, value=value, lines=document.lines)
 
 
 def variable_layers(
@@ -113,17 +113,14 @@ def _text(path: Path) -> str:
     raise DeclarationError([Fault(source=str(path), line=line, path="", sentence=sentence)])
 
 
-class _Update:
-    """Walks a file's values beside their types: former keys become the present ones, relative paths absolute.
+class _Absolute:
+    """Walks a file's values beside their types: relative paths become absolute.
 
     Whatever does not fit its type stays as it is: `yaml_source.convert` refuses it with the better sentence.
     """
 
-    def __init__(self, document: Document, folder: Path) -> None:
-        self.warnings: list[Fault] = []
-        self._document = document
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._renamed: dict[plain_values.Path, str] = {}
 
     def value(self, kind: kinds.Type, value: object, path: plain_values.Path = ()) -> object:
         is_path = extra_of(kind).get("is_path")
@@ -147,26 +144,13 @@ class _Update:
                 return [self.value(inner, each, (*path, at)) for at, each in enumerate(value)]
         return value
 
-    def present(self, path: plain_values.Path) -> plain_values.Path:
-        """A place in the file, by the present names of its keys."""
-        return tuple(self._renamed.get(path[: at + 1], key) for at, key in enumerate(path))
-
     def _section(
         self, kind: kinds.StructType, value: dict[str, object], path: plain_values.Path
     ) -> dict[str, object]:
-        former: Mapping[str, str] = getattr(kind.cls, "former_keys", {})
-        updated: dict[str, object] = {}
-        for key, each in value.items():
-            name, place = key, (*path, key)
-            # With both names in one file it is unclear which one counts: then the old one is an unknown key.
-            if key in former and former[key] not in value:
-                name = self._renamed[place] = former[key]
-                said = (
-                    f"this key is now called {name!r}; {key!r} will be refused in the next version"
-                )
-                self.warnings.append(self._document.fault(place, said))
-            updated[name] = self.value(_field_type(kind, name), each, place)
-        return updated
+        return {
+            key: self.value(_field_type(kind, key), each, (*path, key))
+            for key, each in value.items()
+        }
 
 
 def _field_type(kind: kinds.StructType, key: str) -> kinds.Type:

@@ -155,8 +155,6 @@ class ArtifactSettings(Section, frozen=True, kw_only=True):
 class LedgerSettings(Section, frozen=True, kw_only=True):
     """A copy of the history as a ledger of plain files."""
 
-    former_keys: ClassVar = {"hand_over": "checkpoint_destinations"}
-
     mirror: Annotated[
         FilePath | None,
         Meta(

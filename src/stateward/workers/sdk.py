@@ -13,7 +13,6 @@ allow. It knows nothing of statuses, stores and processes: the same code runs in
 import re
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -253,11 +252,6 @@ class Job:
                 code="BAD_ITEM",
             ) from error
 
-    def items_as(self, kind: type[T], stage: str | None = None) -> Iterator[T]:
-        """The former name of `items(kind, stage)`."""
-        warnings.warn("job.items_as is now job.items", FutureWarning, stacklevel=2)
-        return self.items(kind, stage)
-
     def about(self, stage: "str | Named | None" = None) -> Fields:
         """The `about` of an earlier stage's `Outcome`; empty if it had none."""
         about: Fields = {}
@@ -372,16 +366,6 @@ class Job:
         if self._saved_files:
             self._saved_files.clear()
             self._files().clear()
-
-    def keep(self, name: str, data: Bytes) -> None:
-        """Deprecated name of `save`."""
-        warnings.warn("job.keep() is now job.save()", DeprecationWarning, stacklevel=2)
-        self.save(name, data)
-
-    def kept(self, name: str) -> Bytes | None:
-        """Deprecated name of `load`."""
-        warnings.warn("job.kept() is now job.load()", DeprecationWarning, stacklevel=2)
-        return self.load(name)
 
     @property
     def scratch(self) -> Path:

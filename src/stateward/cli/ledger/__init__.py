@@ -32,7 +32,6 @@ UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     examples=["stateward ledger init ledger/", "stateward ledger stats ledger/"],
     renamed={
         "verify": "stateward verify",
-        "validate": "stateward verify",
         "snapshot": "compact --no-pack",
         "documents": "state --long",
         "prune-backups": "migrate --prune-backups",

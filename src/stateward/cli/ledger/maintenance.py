@@ -11,7 +11,6 @@ from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
     A_FILE,
-    RENAMED_FLAGS,
     execute,
     ledger_argument,
     line_progress,
@@ -81,7 +80,6 @@ def snapshots(context: CliContext, ledger_path: Path) -> None:
         "stateward ledger rollback ledger/ 2025-10-04",
         "stateward ledger rollback ledger/ 17 --reason 'a bad run' --yes",
     ],
-    renamed=RENAMED_FLAGS,
 )
 @ledger_argument
 @click.argument("to", metavar="SNAPSHOT")
@@ -126,7 +124,6 @@ def rollback(
         "stateward ledger archive ledger/",
         "stateward ledger archive ledger/ --remove-up-to 1000000 --reason 'kept 7 years' --yes",
     ],
-    renamed=RENAMED_FLAGS,
 )
 @ledger_argument
 @click.option(
@@ -177,7 +174,6 @@ def archive(
         "stateward ledger checkpoint ledger/ --sign-with key --export-to /mnt/other/checkpoints",
         "stateward ledger checkpoint ledger/ --export-to https://audit.example.org/checkpoints --json",
     ],
-    renamed={"--hand-over": "--export-to"},
 )
 @ledger_argument
 @click.option("--out", metavar="FILE", type=A_FILE, help="Write it there instead of to stdout.")

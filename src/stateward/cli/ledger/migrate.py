@@ -9,7 +9,7 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.ledger.options import A_FILE, RENAMED_FLAGS, accept_loss, execute
+from stateward.cli.ledger.options import A_FILE, accept_loss, execute
 from stateward.cli.output import plural, span, write_table, write_text
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ PLACES_SHOWN = 10
         "stateward ledger migrate ledger.jsonl --output ledger/ --rollback --yes",
         "stateward ledger migrate old/ --prune-backups --days 60 --yes",
     ],
-    renamed=RENAMED_FLAGS,
 )
 @click.argument("source", metavar="FILE|DIR", type=A_FILE)
 @click.option("--output", metavar="DIR", type=A_FILE, help="The new ledger: a new folder.")

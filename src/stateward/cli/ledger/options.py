@@ -13,7 +13,6 @@ import click
 from stateward.cli.context import CliContext
 
 A_FILE = click.Path(path_type=Path)
-RENAMED_FLAGS = {"--execute": "--yes"}
 execute = click.option(
     "--yes", "execute", is_flag=True, help="Do it; otherwise only print what would be done."
 )

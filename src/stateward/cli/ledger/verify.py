@@ -10,7 +10,6 @@ from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
     A_FILE,
-    RENAMED_FLAGS,
     accept_loss,
     execute,
     ledger_argument,
@@ -119,7 +118,6 @@ def _read_checkpoint(path: Path | None) -> str | None:
     cls=Command,
     is_listing=True,
     examples=["stateward ledger repair ledger/", "stateward ledger repair ledger/ --yes"],
-    renamed=RENAMED_FLAGS,
 )
 @ledger_argument
 @execute

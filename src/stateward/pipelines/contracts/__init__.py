@@ -8,7 +8,6 @@ from stateward.definition.plugin import (
     FlowInput,
     Hint,
     Plugin,
-    PluginCommand,
     Sample,
     SourceType,
 )
@@ -137,14 +136,6 @@ PLUGIN = Plugin(
         parameters={"rules": "Take rules of your own from this folder, over those that ship."},
     ),
     routes="stateward.pipelines.contracts.routes:HANDLERS",
-    commands=(
-        PluginCommand(
-            name="extractors",
-            doc="Look at what reads the terms of contracts.",
-            target="stateward.pipelines.contracts.commands:extractors",
-            is_hidden=True,  # its former spelling
-        ),
-    ),
     flows=(
         Flow(
             machine=MACHINE,
