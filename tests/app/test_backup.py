@@ -18,7 +18,7 @@ from stateward.cli.exit_codes import Exit
 from stateward.core.errors import InvalidRequest, StoreFull, StoreMismatch
 from stateward.core.model import SECOND
 from stateward.settings import Settings
-from tests.app.backups import PAGE_BYTES, backed_up, settings_at, submitted
+from tests.app.backups import PAGE_BYTES, backed_up, rewritten, settings_at, submitted
 from tests.apps import Maker
 from tests.cli.shell import Shell
 
@@ -131,9 +131,7 @@ def test_a_name_in_the_file_of_a_set_leads_to_no_other_folder(
     other.mkdir()
     with App(own) as app:
         first, second = (backed_up(app, folder) for _ in range(2))
-    manifest = folder / "sets" / first.name / "backup.json"
-    said = msgspec.json.decode(manifest.read_bytes())
-    manifest.write_bytes(msgspec.json.encode({**said, "name": "../../other"}))
+    rewritten(folder / "sets" / first.name, name="../../other")
 
     assert FolderPlace(folder).remove_old(keep=1) == [first.name]
 
@@ -223,8 +221,7 @@ def test_the_check_names_an_empty_document_that_is_missing(own: Settings, tmp_pa
     place, empty = tmp_path / "kept/sets" / made.name, sha256().hexdigest()
     (place / "documents.txt").write_text(f"{empty}\n")
     digest = file_digest(place / "documents.txt")
-    said = msgspec.json.decode((place / "backup.json").read_bytes())
-    (place / "backup.json").write_bytes(msgspec.json.encode({**said, "documents_sha256": digest}))
+    rewritten(place, documents_sha256=digest)
 
     assert check_set(place, own) == [f"documents/{empty[:2]}/{empty}"]
 
@@ -257,6 +254,7 @@ def test_a_set_of_the_former_format_whose_database_is_one_file_is_restored(
     digest = file_digest(place / "stateward.db")
     said = msgspec.json.decode((place / "backup.json").read_bytes())
     del said["database_new_bytes"]
+    del said["seal"]
     (place / "backup.json").write_bytes(
         msgspec.json.encode({**said, "format": 1, "database_sha256": digest})
     )

@@ -6,12 +6,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from lab.s3 import ENVIRONMENT, S3Server
 from stateward.app import App
 from stateward.app.anchors import hand_over
 from stateward.app.backup import Backup
-from stateward.app.backup_places import BackupSet, place_at
+from stateward.app.backup_places import BackupSet, decode_set, encode_set, place_at
 from stateward.app.backup_schedule import due_in_s, make_scheduled
 from stateward.app.known_elsewhere import compare_elsewhere
 from stateward.app.restore import restore
@@ -95,7 +96,7 @@ def test_a_name_in_the_object_of_a_set_leads_to_no_other_set(s3: S3Server, tmp_p
     with App(own) as app:
         first, second = (backed_up(app) for _ in range(2))
     name, objects = f"of/us/sets/{first.name}/backup.json", s3.objects[BUCKET]
-    objects[name] = objects[name].replace(first.name.encode(), second.name.encode())
+    objects[name] = encode_set(replace(decode_set(objects[name], ""), name=second.name))
 
     assert place_at(URL, own).remove_old(keep=1) == [first.name]
 

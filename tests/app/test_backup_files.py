@@ -1,13 +1,14 @@
 """A set knows the hash of each of its files: the ledger, the settings and what was erased among them."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from stateward.app import App
-from stateward.app.backup_places import FolderPlace
+from stateward.app.backup_places import FolderPlace, is_as_written
 from stateward.app.known_elsewhere import compare_elsewhere, way_on
 from stateward.app.restore import check_set, restore
 from stateward.cli.exit_codes import Exit
@@ -115,6 +116,43 @@ def test_a_pipe_in_the_place_of_what_a_set_says_of_itself_is_refused(place: Path
         FolderPlace(place.parents[1]).sets()
 
 
+def test_any_change_of_what_a_set_says_of_itself_is_found(
+    own: Settings, place: Path, tmp_path: Path
+) -> None:
+    manifest = place / "backup.json"
+    sound = manifest.read_bytes()
+    for at in range(
+        len(sound)
+    ):  # one bit each, such as 3 → 2 in the format and 15 → 14 in a number
+        with suppress(InvalidRequest):  # it cannot be read at all
+            assert not is_as_written(sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1 :]), at
+    manifest.write_bytes(sound.replace(b'"records":1,', b'"records":7,'))
+
+    found = restore(place, settings_at(tmp_path / "new"))
+
+    assert check_set(place, own) == [f"sets/{place.name}/backup.json"]
+    assert [each for each in found.unread if each.startswith(f"{manifest} is not the file")]
+    with App(settings_at(tmp_path / "new")) as app:  # what counts came back all the same
+        assert app.admin.verify().is_sound
+
+
+def test_no_set_is_removed_beside_one_that_says_something_else_of_itself_than_it_did(
+    own: Settings, place: Path
+) -> None:
+    with App(own) as app:
+        submitted(app, 2)
+        backed_up(app, place.parents[1])
+    manifest = place / "backup.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"records":1,', b'"records":0,'))
+
+    with pytest.raises(
+        StoreMismatch, match=rf"backup\.json of {place.name} is damaged: nothing is"
+    ):
+        FolderPlace(place.parents[1]).remove_old(keep=1)
+
+    assert len(FolderPlace(place.parents[1]).sets()) == 2
+
+
 def test_pipes_in_the_data_folder_hold_no_one_up(own: Settings, place: Path) -> None:
     for name in ("last-backup.json", "clock.json"):
         (own.data_path / name).unlink(missing_ok=True)
@@ -135,7 +173,8 @@ def test_pipes_in_the_data_folder_hold_no_one_up(own: Settings, place: Path) -> 
 def test_a_set_of_a_former_version_has_no_hashes_of_these_files(own: Settings, place: Path) -> None:
     manifest = place / "backup.json"
     said = msgspec.json.decode(manifest.read_bytes())
-    del said["files"]
+    del said["files"], said["seal"]
+    said["format"] = 2
     manifest.write_bytes(msgspec.json.encode(said))
     (place / "settings.yaml").write_text("data: elsewhere\n")
 

@@ -8,7 +8,7 @@ from stateward.app import App
 from stateward.app.backup_places import FolderPlace
 from stateward.app.backup_schedule import due_in_s, make_scheduled
 from stateward.app.doctor import Check, checks
-from stateward.core.model import SECOND
+from stateward.core.model import SECOND, to_iso
 from stateward.settings import Settings
 from tests.app.backups import backed_up, settings_at, submitted
 
@@ -51,6 +51,26 @@ def test_a_set_of_a_clock_that_was_ahead_puts_no_other_one_off(tmp_path: Path) -
         assert due_in_s(planned, now=app.clock()) <= 0
         assert not _backup_line(app).is_well
         make_scheduled(planned, None, clock=app.clock)
+        assert due_in_s(planned, now=app.clock()) > 5 * 3600
+        (kept,) = FolderPlace(tmp_path / "planned").sets()
+        assert kept.taken_at < to_iso(
+            ahead
+        )  # the last that was made, not the one of the latest time
+
+
+def test_a_damaged_older_set_does_not_make_the_next_one_due_again(tmp_path: Path) -> None:
+    """A set was made anew after each failed removal: 96 a day, until the disk was full."""
+    planned = settings_at(
+        tmp_path / "own",
+        f"profile: business\nbackup: {{folder: {tmp_path}/planned, every_hours: 6, keep: 1}}\n",
+    )
+    with App(planned) as app:
+        make_scheduled(planned, None, clock=app.clock)
+        (first,) = FolderPlace(tmp_path / "planned").sets()
+        (tmp_path / "planned/sets" / first.name / "backup.json").write_text("{}")
+
+        make_scheduled(planned, None, clock=app.clock)
+
         assert due_in_s(planned, now=app.clock()) > 5 * 3600
 
 

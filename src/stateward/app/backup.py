@@ -35,6 +35,7 @@ from stateward.app.backup_places import (
     FORMAT,
     BackupPlace,
     BackupSet,
+    encode_set,
     read_listing,
     unique,
     write_listing,
@@ -95,7 +96,7 @@ class Backup:
         with self._all_or_nothing(), self._place.opened(now) as (name, files):
             has_ledger = self._copy_ledger(files)
             made = self._fill(files, name, now, has_ledger=has_ledger, progress=progress)
-            self._place.complete(files, name, msgspec.json.encode(made) + b"\n")
+            self._place.complete(files, name, encode_set(made))
         self._note(LastBackup(folder=self._place.location, name=name, at=now))
         return made
 

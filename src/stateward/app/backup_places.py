@@ -40,7 +40,9 @@ from stateward.settings import Settings
 if TYPE_CHECKING:
     from stateward.blobs.bucket import Bucket
 
-FORMAT = 2  # 1: an SQLite database was one file of its set, `stateward.db`
+FORMAT = 3  # 1: an SQLite database was one file of its set, `stateward.db`; 2: the manifest had no hash of itself
+SEALED_FORMAT = 3
+SEAL_START = b',"seal":"'  # the last field of a manifest
 MANIFEST = "backup.json"
 DOCUMENTS_FILE = "documents.txt"
 DATABASE_FILE = "database.txt"
@@ -183,9 +185,8 @@ class FolderPlace:
         with _only_one(self._folder):
             sets = self.sets()
             gone = surplus(sets, keep)
-            for each in sets if gone else ():
-                if each.name not in gone:
-                    _refuse_damaged(each, self._content_of)
+            if gone:
+                _refuse_damaged(sets, gone, self._content_of)
             for name in gone:
                 # One step: a removal that is cut off leaves no set that lacks files, and the next backup ends it.
                 left = (self._sets / name).rename(self._sets / f"{UNFINISHED}{name}")
@@ -328,9 +329,8 @@ class BucketPlace:
         with _only_one(self._settings.data_path, LOCK):
             sets = self.sets()
             gone = surplus(sets, keep)
-            for made in sets if gone else ():
-                if made.name not in gone:
-                    _refuse_damaged(made, self._content_of)
+            if gone:
+                _refuse_damaged(sets, gone, self._content_of)
             for name in gone:
                 self._bucket.remove_named(f"{SETS}/{name}/{MANIFEST}")
                 for each in self._bucket.names(f"{SETS}/{name}/"):
@@ -410,6 +410,24 @@ def read_manifest(place: Path) -> BackupSet:
     return decode_set(content, str(place))
 
 
+def encode_set(made: BackupSet) -> bytes:
+    """What a set says of itself, and the hash of that."""
+    said = msgspec.json.encode(made)
+    return said[:-1] + _seal_of(said)
+
+
+def is_as_written(content: bytes) -> bool:
+    """Whether what a set says of itself has the hash that it was written with; a former version wrote none."""
+    said, has_seal, _ = content.rpartition(SEAL_START)
+    if has_seal:
+        return content == said + _seal_of(said + b"}")
+    return decode_set(content, "").format < SEALED_FORMAT
+
+
+def _seal_of(said: bytes) -> bytes:
+    return SEAL_START + sha256(said).hexdigest().encode() + b'"}\n'
+
+
 def decode_set(content: bytes, where: str) -> BackupSet:
     """What a set says that it holds. No path is made of its name: a stranger could have written it."""
     try:
@@ -440,17 +458,29 @@ def holding_more(sets: Iterable[BackupSet], transitions: int) -> list[str]:
     return [each.name for each in sets if each.transitions > transitions]
 
 
-def _refuse_damaged(made: BackupSet, content_of: Callable[[str, str], bytes | None]) -> None:
-    """A list with a wrong line names less than its set needs, and in another order: the rest would be removed."""
-    wanted = {DOCUMENTS_FILE: made.documents_sha256}
-    if made.engine == "sqlite" and made.format > 1:
-        wanted[DATABASE_FILE] = made.database_sha256
-    for listing, digest in wanted.items():
-        if sha256(content_of(made.name, listing) or b"").hexdigest() != digest:
-            raise StoreMismatch(
-                f"{listing} of {made.name} is damaged: nothing is removed, for what the set needs is not known; "
-                "move the set away first"
-            )
+def _refuse_damaged(
+    sets: Iterable[BackupSet], gone: list[str], content_of: Callable[[str, str], bytes | None]
+) -> None:
+    """Refuse to remove any set beside one that is damaged.
+
+    A list with a wrong line names less than its set needs, and in another order: the rest would be removed. A manifest
+    with a wrong number makes another set the one that holds most.
+    """
+    for made in sets:
+        if not is_as_written(content_of(made.name, MANIFEST) or b""):
+            raise _damaged(MANIFEST, made.name, "which sets hold most is not known")
+        wanted = {} if made.name in gone else {DOCUMENTS_FILE: made.documents_sha256}
+        if wanted and made.engine == "sqlite" and made.format > 1:
+            wanted[DATABASE_FILE] = made.database_sha256
+        for listing, digest in wanted.items():
+            if sha256(content_of(made.name, listing) or b"").hexdigest() != digest:
+                raise _damaged(listing, made.name, "what the set needs is not known")
+
+
+def _damaged(file: str, name: str, why: str) -> StoreMismatch:
+    return StoreMismatch(
+        f"{file} of {name} is damaged: nothing is removed, for {why}; move the set away first"
+    )
 
 
 def free_name(now: Micros, taken: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 from stateward import telemetry
 from stateward.app.backup import Backup
-from stateward.app.backup_places import BackupPlace, holding_more, place_at
+from stateward.app.backup_places import BackupPlace, BackupSet, holding_more, place_at
 from stateward.app.databases import open_database
 from stateward.app.repeating import seconds_left
 from stateward.core.errors import StatewardError
@@ -41,12 +41,12 @@ def _run(
 ) -> None:
     wait_s = due_in_s(settings, now=clock())
     while not ending.wait(max(0.0, wait_s)):
-        wait_s = RETRY_S
         try:
             make_scheduled(settings, config, clock=clock)
             wait_s = due_in_s(settings, now=clock())
         except (StatewardError, OSError) as error:
             telemetry.log("backup").error(f"no backup could be made: {error}", reason=str(error))
+            wait_s = RETRY_S
 
 
 def due_in_s(settings: Settings, *, now: Micros) -> float:
@@ -66,15 +66,27 @@ def make_scheduled(settings: Settings, config: Path | None, *, clock: Callable[[
         made = Backup(settings, place, database=database, config=config, clock=clock).make()
     finally:
         database.close()
-    gone = place.remove_old(keep=settings.backup.keep)
     log = telemetry.log("backup")
-    log.info("backup made", name=made.name, new_documents=made.new_documents, removed=len(gone))
-    more = holding_more(place.sets(), made.transitions)
-    if more:
-        log.warning(f"{place.location} has sets that hold more than this store: {', '.join(more)}")
     if made.missing:
         missing = plural(len(made.missing), "document")
         log.error(f"{missing} could not be put into the backup", count=len(made.missing))
+    gone, more = _remove_old(place, made, keep=settings.backup.keep)
+    log.info("backup made", name=made.name, new_documents=made.new_documents, removed=len(gone))
+    if more:
+        log.warning(f"{place.location} has sets that hold more than this store: {', '.join(more)}")
+
+
+def _remove_old(place: BackupPlace, made: BackupSet, *, keep: int) -> tuple[list[str], list[str]]:
+    """The names of the sets that are gone, and of those that hold more than this store.
+
+    The set is there also where this fails: to make it once more in a quarter of an hour would fill the disk.
+    """
+    try:
+        return place.remove_old(keep=keep), holding_more(place.sets(), made.transitions)
+    except (StatewardError, OSError) as error:
+        sentence = f"the backup {made.name} is complete, but no older set was removed: {error}"
+        telemetry.log("backup").error(sentence, reason=str(error))
+        return [], []
 
 
 def _place(settings: Settings) -> BackupPlace:

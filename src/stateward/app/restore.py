@@ -27,6 +27,7 @@ from stateward.app.backup_places import (
     UNLIMITED,
     BackupPlace,
     BackupSet,
+    is_as_written,
     opened_set,
     read_listing,
     read_manifest,
@@ -149,16 +150,20 @@ def _hashes(made: BackupSet) -> dict[str, str]:
 
 def _damaged_files(files: Path, made: BackupSet) -> list[str]:
     """Those of the other files of a set that are changed or missing, and files that it did not have then."""
+    changed = [] if is_as_written(read_regular(files / MANIFEST)) else [MANIFEST]
     if not made.files:
-        return []  # of a former version, which kept no hashes of them
+        return changed  # of a former version, which kept no hashes of them
     found = {each.relative_to(files).as_posix() for each in files.rglob("*") if each.is_file()}
     planted = found - made.files.keys() - _hashes(made).keys() - {MANIFEST}
     # What is not found is not looked for: a name that a stranger wrote leads to no other folder.
     return sorted(
         planted.union(
-            each
-            for each, digest in made.files.items()
-            if each not in found or not _has_hash(files / each, digest)
+            changed,
+            (
+                each
+                for each, digest in made.files.items()
+                if each not in found or not _has_hash(files / each, digest)
+            ),
         )
     )
 

@@ -74,14 +74,15 @@ def backup(
             app.settings, place, database=app.database, config=context.config, clock=app.clock
         )
         made = maker.make(progress=context.progress_of)
+    if not context.json:  # before older sets are removed, which may be refused
+        for digest in made.missing:
+            write(f"missing: {digest}")
+        context.say(_describe_set(made, place.location))
     gone = [] if keep is None else place.remove_old(keep=keep)
     more = [] if keep is None else holding_more(place.sets(), made.transitions)
     if context.json:
         context.emit({**_plain(made), "removed": gone, "holding_more": more})
     else:
-        for digest in made.missing:
-            write(f"missing: {digest}")
-        context.say(_describe_set(made, place.location))
         if gone:
             context.say(f"removed {plural(len(gone), 'older set')}")
         if more:
