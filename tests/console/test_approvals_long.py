@@ -1,5 +1,6 @@
 """Reviews that need two people, in two browsers: who has approved keeps no one from approving next."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,6 +85,25 @@ def approve_twice(api: ApiClient, browser: Browser) -> None:
     expect(bob.locator("article")).to_have_attribute("data-record", other.id)
 
     assert api.app.record(record.id).status == "validated"
+
+
+@pytest.mark.long
+def test_one_of_two_approvals_is_told_as_such_once_it_has_effect(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with ruled(tmp_path, TWO.replace("undo_seconds: 0", "undo_seconds: 600")) as api:
+        record = waiting(api.app)
+        ada = signed_in(browser, api, "ada")
+        ada.clock.install()
+        ada.goto(f"{api.url}/console/review/{record.id}")
+        ada.locator("#approve").click()
+        expect(ada.locator("[data-held]")).to_contain_text("takes effect in")
+
+        api.app.database.run("UPDATE pending_decisions SET effective_at = 0")
+        api.app.run_until_idle()
+        ada.clock.fast_forward(602_000)
+
+        expect(ada.locator(".toast")).to_have_text(re.compile(" is approved: 1 of 2 approvals"))
 
 
 @pytest.mark.long

@@ -18,6 +18,7 @@ from stateward.core.approvals import (
     approvals_of,
     has_approved,
     is_among,
+    is_same_person,
     person_of,
 )
 from stateward.core.files import SavedFile
@@ -281,7 +282,11 @@ def _task_parts(task: Task, actor: str) -> dict[str, Any]:
         "reasons": list(review_reasons(record)),
         "reason_codes": task.reason_codes,
         "approvals": [
-            schemas.ReviewApproval(by=str(each.get("by")), answer=str(each.get("answer")))
+            schemas.ReviewApproval(
+                by=str(each.get("by")),
+                answer=str(each.get("answer")),
+                is_mine=is_same_person(str(each.get("by")), person_of(actor)),
+            )
             for each in approvals_of(record)
         ],
         "approvals_needed": task.approvals_needed,

@@ -218,6 +218,7 @@ class ReviewApproval(Document, frozen=True, kw_only=True):
 
     by: str
     answer: str
+    is_mine: Annotated[bool, Meta(description="Whether it is the caller's.")] = False
 
 
 class ReviewReferral(Document, frozen=True, kw_only=True):

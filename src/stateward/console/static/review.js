@@ -341,6 +341,11 @@ async function settle(id) {
   if (answer.status === 410) { toast(answer.said, "", 30_000); return; } // by a link, which ends with the decision
   // Of many that follow one another only the last is told: their lines would cover what is looked at.
   if (answer.ok && answer.told.decision) { if (!held.size) toast(`${name} is ${WORDS[action] || "decided"}.`); return; }
+  const approvals = answer.ok ? answer.told.approvals : [];
+  if (approvals.some((each) => each.is_mine)) {
+    toast(`${name} is ${WORDS[action] || "decided"}: ${approvals.length} of ${answer.told.approvals_needed} approvals.`);
+    return;
+  }
   toast(`${name}: the decision could not take effect; look at it again.`, "bad", 30_000);
 }
 async function undo(id = [...held.keys()].pop()) {
