@@ -446,7 +446,8 @@ def test_a_value_is_moved_and_another_person_is_asked(service: Scene, page: Page
     expect(rate).to_have_value("")
     page.locator("#second-opinion").click()
     page.locator("#opinion-to").fill("bob")
-    page.locator("#opinion button.primary").click()
+    page.locator("#opinion-notes").fill("is this right?")
+    page.keyboard.press("Enter")
 
     expect(page.locator("article")).to_have_attribute("data-record", second)
     task = service.app.reviews.task(first)

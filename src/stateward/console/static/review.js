@@ -371,6 +371,7 @@ addEventListener("pagehide", () => {
 
 // Keys
 document.addEventListener("keydown", (event) => {
+  if (document.getElementById("dialog").open) return; // its forms have their own keys: Enter sends them
   const isTyping = event.target.matches("input, textarea, select");
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); decide(event.target.dataset.for ?? "correct"); return; }
   if (isTyping && event.key === "Escape") { event.target.blur(); point(null); return; }
@@ -380,7 +381,7 @@ document.addEventListener("keydown", (event) => {
     inputs[inputs.indexOf(event.target) + 1]?.focus();
     return;
   }
-  if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.getElementById("dialog").open) return;
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   const act = { j: () => move(1), k: () => move(-1), a: () => decide("approve"), r: () => decide("reject"), u: () => undo(), e: edit, s: skip }[shortcut(event.key)];
   if (act) { event.preventDefault(); act(); }
 });
