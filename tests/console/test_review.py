@@ -242,6 +242,9 @@ def test_two_people_never_decide_the_same(service: Scene, page: Page) -> None:
 
     expect(page.locator("#taken")).to_contain_text("otto has claimed this")
     expect(page.locator("#approve")).to_be_disabled()
+    # The sentence of the service names the time as the page does.
+    expect(page.locator("#said")).to_contain_text("otto has claimed this review until")
+    expect(page.locator("#said")).not_to_contain_text(re.compile(r"\dT\d"))
 
 
 @pytest.mark.long

@@ -71,6 +71,12 @@
     document.dispatchEvent(new CustomEvent("stateward:zone"));
   });
 
+  // Moments in sentences of the service, which are in UTC, as all others are shown.
+  const withTimes = (text) => text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (found) => {
+    const at = new Date(found);
+    return `${date.format(at)}, ${clock.format(at)}${isUtc ? " UTC" : ""}`;
+  });
+
   // A service that restarts, or something in between: what was pressed can be pressed again.
   const AWAY = "The service does not answer; try again.";
   const isAway = ({ status }) => status === 0 || status >= 500;
@@ -351,7 +357,7 @@
     }
   }
 
-  window.stateward = { csrf, listen, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys, AWAY, isAway, inOrder };
+  window.stateward = { csrf, listen, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys, AWAY, isAway, inOrder, withTimes };
   document.querySelectorAll("[data-live]").forEach((element) => {
     const of = element.dataset.liveOf;
     const refresh = live(element, { wants: (transition) => !of || transition.record_id === of });

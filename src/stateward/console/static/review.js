@@ -3,7 +3,7 @@
 import { makeLink } from "./review_link.mjs";
 import { open, point as pointAt } from "./viewer.mjs";
 
-const { base, csrf, listen, toast, tellAll, shortcut, labelKeys, AWAY, isAway } = window.stateward;
+const { base, csrf, listen, toast, tellAll, shortcut, labelKeys, AWAY, isAway, withTimes } = window.stateward;
 const SETTLE_MS = 1_000;
 const work = document.getElementById("work");
 const isAllowed = work.dataset.may === "yes";
@@ -219,7 +219,7 @@ async function call(method, path, body, headers = {}, isLast = false) {
     const told = await answer.json().catch(() => ({}));
     const further = (told.errors || []).filter((each) => !told.detail?.includes(each.sentence)).map((each) => `${each.field}: ${each.sentence}`);
     const said = [told.detail, ...further].filter(Boolean).join(" ");
-    return { ok: answer.ok, status: answer.status, told, said: said || (isAway(answer) ? AWAY : "It was refused.") };
+    return { ok: answer.ok, status: answer.status, told, said: withTimes(said) || (isAway(answer) ? AWAY : "It was refused.") };
   } catch {
     return { ok: false, status: 0, told: {}, said: AWAY };
   }
