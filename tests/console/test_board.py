@@ -1,10 +1,17 @@
 """The board: what is where, live, and the place to drop files."""
 
+import re
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, Request, expect
 
+from stateward.app import App
+from stateward.console.board import look
+from stateward.server.auth import Caller
 from tests.archives import zipped
-from tests.console.scene import BROKEN, Scene, statement
+from tests.console.scene import BROKEN, SAMPLES, Scene, statement
+from tests.server.api_client import settings_at
 
 
 @pytest.mark.long
@@ -247,6 +254,46 @@ def test_the_charts_are_drawn(scene: Scene, page: Page) -> None:
     expect(page.locator("#spark-upload-p95 canvas")).to_be_visible()
     page.locator("#spark-upload-ended .u-over").hover()
     expect(page.locator("#spark-upload-ended .tip")).to_contain_text("finished,")
+
+
+@pytest.mark.long
+def test_the_values_of_a_chart_are_read_by_keyboard(scene: Scene, page: Page) -> None:
+    scene.rested(scene.submit(statement(779), name="charted.csv"))
+    page.goto(scene.page())
+    chart = page.locator("#spark-upload-ended")
+    expect(chart.locator("canvas")).to_be_visible()
+    tip = chart.get_by_role("status")
+
+    chart.focus()
+    page.keyboard.press("End")
+    last = tip.inner_text()
+    page.keyboard.press("ArrowLeft")
+    before = tip.inner_text()
+
+    assert " finished, " in last
+    assert " finished, " in before
+    assert before[:5] != last[:5]
+    chart.blur()
+    expect(tip).to_be_hidden()
+
+
+def test_what_rests_after_a_skipped_stage_is_not_in_progress(tmp_path: Path) -> None:
+    ofx = (SAMPLES / "checking-2026-01.ofx").read_bytes()
+    without_rows = re.sub(rb"<STMTTRN>.*</STMTTRN>", b"", ofx, flags=re.DOTALL)
+    with App(settings_at(tmp_path)) as app:
+        record = app.submit(without_rows, name="empty.ofx", labels={"source_type": "auto"}).record
+        app.run_until_idle()
+        app.submit(statement(780), name="queued.csv", labels={"source_type": "auto"})
+
+        shown = look(app, Caller(key=None))
+
+        assert app.record(record.id).status == "parsed"
+    (card,) = (each for each in shown.cards if each.name == "upload")
+    assert {chip.status: chip.count for chip in card.chips if chip.count} == {
+        "queued_for_parse": 1,
+        "parsed": 1,
+    }
+    assert card.live == 1
 
 
 @pytest.mark.long

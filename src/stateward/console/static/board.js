@@ -19,7 +19,12 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   function hint(element, name, plot) {
     let tip = element.querySelector(".tip");
-    if (!tip) { tip = document.createElement("span"); tip.className = "tip"; element.append(tip); }
+    if (!tip) {
+      tip = document.createElement("span");
+      tip.className = "tip";
+      tip.setAttribute("role", "status"); // read out as the arrow keys lead along the minutes
+      element.append(tip);
+    }
     const at = plot.cursor.idx;
     const [times, first, second] = plot.data;
     tip.hidden = at === null || at === undefined;
@@ -27,6 +32,18 @@ document.addEventListener("DOMContentLoaded", () => {
     const said = name === "ended" ? `${first[at] - second[at]} finished, ${second[at] ?? 0} failed` : first[at] === null ? "nothing finished" : `p95 ${seconds(first[at])}`;
     tip.textContent = `${minute().format(new Date(times[at] * 1000))}: ${said}`;
   }
+  // The arrow keys lead along a chart as the pointer does, from the last minute on.
+  document.addEventListener("keydown", (event) => {
+    const { target, key } = event;
+    const plot = target instanceof Element && charts.get(target)?.plot;
+    const last = plot ? plot.data[0].length - 1 : 0;
+    const at = plot?.cursor.idx ?? null;
+    const to = { ArrowLeft: at === null ? last : Math.max(0, at - 1), ArrowRight: at === null ? last : Math.min(last, at + 1), Home: 0, End: last }[key];
+    if (!plot || to === undefined) return;
+    event.preventDefault();
+    plot.setCursor({ left: plot.valToPos(plot.data[0][to], "x"), top: 0 });
+  });
+  document.addEventListener("focusout", ({ target }) => charts.get(target)?.plot.setCursor({ left: -10, top: -10 }));
   const orNone = (count) => count || null; // a bar of no height would be drawn as a dash
   function draw(element) {
     const points = JSON.parse(element.dataset.points);

@@ -244,6 +244,7 @@
               if (!(old instanceof Element)) return true;
               if (old.hasAttribute("data-chart")) {
                 old.dataset.points = fresh.dataset.points;
+                old.setAttribute("aria-label", fresh.getAttribute("aria-label"));
                 return false;
               }
               if (old.matches("time[datetime]") && old.getAttribute("datetime") === fresh.getAttribute("datetime")) return false;
