@@ -72,6 +72,7 @@ def test_what_waits_is_told_by_priority(app: App) -> None:
     queues = app.dashboard.queues()
 
     assert [(each.priority, each.count) for each in queues] == [(9, 1), (5, 2)]
+    assert [each.by_status for each in queues] == [{"queued_for_parse": 1}, {"queued_for_parse": 2}]
 
 
 def test_causes_say_how_many_and_since_when(app: App) -> None:

@@ -186,7 +186,7 @@ def _card(
         source_types=list(app.plugins.source_types(machine.name).values()),
         chips=chips,
         total=sum(chip.count for chip in chips),
-        live=sum(chip.count for chip in chips if chip.kind in ("ready", "running")),
+        live=_in_progress(chips, queues),
         flagged=flagged,
         queues=queues,
         points=msgspec.json.encode(points).decode(),
@@ -195,6 +195,15 @@ def _card(
         p95_s=took[-1] if took else None,
         paused=paused,
     )
+
+
+def _in_progress(chips: Sequence[Chip], queues: Sequence[QueueLength]) -> int:
+    """Records that a worker has or gets: not those that rest in a ready state, such as after a skipped stage."""
+    ready = {chip.status for chip in chips if chip.kind == "ready"}
+    queued = (
+        count for each in queues for status, count in each.by_status.items() if status in ready
+    )
+    return sum(chip.count for chip in chips if chip.kind == "running") + sum(queued)
 
 
 def _kinds(card: Card) -> Iterator[Kind]:

@@ -58,6 +58,7 @@ class QueueLength(msgspec.Struct, frozen=True, kw_only=True):
     priority: int
     count: int
     oldest_at: Micros
+    by_status: dict[str, int]
 
 
 class MinuteActivity(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,17 +181,22 @@ class Dashboard:
     def queues(self) -> list[QueueLength]:
         """How many records wait for a worker, by machine and priority, the most urgent first."""
         found = self._database.rows(
-            "SELECT machine, priority, count(*), min(entered_at) FROM records WHERE waiting IS NOT NULL"
-            " GROUP BY machine, priority ORDER BY machine, priority DESC"
+            "SELECT machine, priority, status, count(*), min(entered_at) FROM records WHERE waiting IS NOT NULL"
+            " GROUP BY machine, priority, status ORDER BY machine, priority DESC"
         )
+        queues: dict[tuple[str, int], list[tuple[str, int, Micros]]] = {}
+        for machine, priority, status, count, oldest in found:
+            of = queues.setdefault((str(machine), int(priority or 0)), [])
+            of.append((str(status), int(count or 0), int(oldest or 0)))
         return [
             QueueLength(
-                machine=str(machine),
-                priority=int(priority or 0),
-                count=int(count or 0),
-                oldest_at=int(oldest or 0),
+                machine=machine,
+                priority=priority,
+                count=sum(count for _, count, _ in of),
+                oldest_at=min(oldest for _, _, oldest in of),
+                by_status={status: count for status, count, _ in of},
             )
-            for machine, priority, count, oldest in found
+            for (machine, priority), of in queues.items()
         ]
 
     def causes(self) -> list[ErrorCause]:
