@@ -12,6 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from stateward.console import console
 from stateward.engine.answers import OpinionRequest
+from stateward.server.auth import LOCAL
+from stateward.storage.saved_views import SavedView
 from tests.console.conftest import WAIT_MS
 from tests.console.scene import BROKEN, Scene, contract_pdf, statement
 
@@ -113,6 +115,9 @@ def filled(scene: Scene) -> dict[str, str]:
         OpinionRequest(
             record_id=ids["asked"], actor="person:anonymous@local", to="anna", notes=LONG * 8
         )
+    )
+    scene.app.saved_views.save(
+        LOCAL, SavedView(name="my failures", query="is:failed"), now=scene.app.clock()
     )
     _, token = scene.app.approver_links.create(
         ids["asked"], "anna@example.org", actor="person:anonymous@local", is_administrator=True
