@@ -25,8 +25,10 @@ RUN = pytest.StashKey[Run]()
 
 # `make test` draws the same examples every time: whoever changes a file must not be stopped by a rare fault of another.
 # `make test-long` draws other ones, and more of them, on every run.
-# A machine that is busy with other things draws slowly: neither that nor a slow example is a fault.
-STEADY: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# A machine that is busy with other things draws slowly: neither that nor a slow example is a fault, nor is a folder
+# that all examples of a test share. A test that names health checks of its own has these two again, so none does.
+UNASKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+STEADY: Any = {"deadline": None, "suppress_health_check": UNASKED}
 settings.register_profile(
     "same examples", max_examples=50, derandomize=True, database=None, **STEADY
 )

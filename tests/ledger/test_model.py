@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -129,9 +129,4 @@ class LedgerModel(RuleBasedStateMachine):
 
 
 TestLedgerModel = LedgerModel.TestCase
-TestLedgerModel.settings = settings(
-    max_examples=30,
-    stateful_step_count=18,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+TestLedgerModel.settings = settings(max_examples=30, stateful_step_count=18)

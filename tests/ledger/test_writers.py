@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerLocked, LedgerPoisoned
@@ -191,7 +191,6 @@ FIELDS = (
 )  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=some.dictionaries(some.sampled_from(FIELDS), ANY_VALUE))
 def test_whatever_is_taken_can_be_read_again(tmp_path: Path, values: dict[str, Any]) -> None:
     folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"

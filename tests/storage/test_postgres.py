@@ -8,7 +8,7 @@ from threading import Event
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.postgres import Server
@@ -156,9 +156,6 @@ def test_a_row_that_is_held_too_long_is_reported(
 # Values and statements
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 @given(st.lists(st.tuples(TEXTS, TEXTS | st.none()), min_size=1, max_size=30))
 def test_no_text_breaks_a_batch(
     database: PostgresDatabase, cells: list[tuple[str, str | None]]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from stateward.pipelines.statements.model import RowPlace, StatementRow
@@ -19,7 +19,6 @@ from stateward.workers.sdk import (
 from stateward.workers.spool import Spool
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=some.lists(some.binary(max_size=40)), memory_bytes=some.integers(0, 100))
 def test_a_spool_gives_back_what_it_was_given(
     pieces: list[bytes], memory_bytes: int, tmp_path: Path

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as some
 
 from lab.documents.statements.structured import WRITERS, Story, story
@@ -43,7 +43,6 @@ def test_every_format_is_read_exactly(name: str, tmp_path: Path) -> None:
     assert {row.get("currency", "") for row in read.canonicals} <= {"EUR", ""}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=some.integers(100, 10_000), moves=some.integers(3, 60), name=some.sampled_from([*WRITERS])
 )
