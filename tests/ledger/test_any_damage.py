@@ -14,7 +14,7 @@ import pytest
 
 from stateward.ledger import Ledger, LedgerError, LedgerState, RepairStep, repair, verify
 from stateward.ledger.head import read_head
-from stateward.ledger.manifest import HEAD
+from stateward.ledger.manifest import HEAD, read_manifest
 from tests.ledger.builders import DAY_S, Clock, QuickDisk
 
 WAY = (
@@ -99,8 +99,44 @@ def test_half_a_head_does_not_vouch_for_the_end_of_the_log(tmp_path: Path, slot:
     check(folder, before, why=f"slot {slot} of HEAD damaged, the log cut at the other one")
 
 
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["emptied", "deleted"])
+def test_a_head_of_an_older_backup_does_not_vouch_for_a_last_file_without_lines(
+    sound: list[Path], tmp_path: Path, is_deleted: bool
+) -> None:
+    """It says that the log ended earlier, which it once did."""
+    folder = tmp_path / "l"
+    shutil.copytree(sound[0], folder)
+    shutil.copyfile(sound[0].with_suffix(".older") / HEAD, folder / HEAD)
+    with Ledger.open(folder, read_only=True) as ledger:
+        delta = ledger.files()[-1][0]
+    delta.unlink() if is_deleted else delta.write_bytes(b"")
+
+    found = verify(folder)
+
+    assert not found.is_sound
+    assert any("older than the manifest" in each.sentence for each in found.findings) or is_deleted
+    assert all(each.needs_accept_loss for each in repair(folder))
+    check(folder, answers(sound[0]), why="HEAD of an older backup, the last file without lines")
+
+
+def test_a_crash_right_after_the_manifest_was_replaced_leaves_a_head_that_is_believed(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "l"
+    with Ledger.open(folder, clock=Clock(), disk=QuickDisk()) as ledger:
+        ledger.record("doc:1", LedgerState.PENDING)
+        before = (folder / HEAD).read_bytes()
+        ledger.rotate()
+    (folder / HEAD).write_bytes(before)
+
+    assert verify(folder).is_sound
+
+
 def check(folder: Path, before: Answers, *, why: str) -> None:
-    is_known = read_head(folder).is_whole  # without HEAD nobody can count what is lost
+    manifest, head = read_manifest(folder), read_head(folder)
+    if manifest is not None:
+        head = head.beside(manifest, folder)
+    is_known = head.is_whole  # without HEAD nobody can count what is lost
     found = verify(folder)
     if found.is_sound:
         assert answers(folder)[1] == before[1], why

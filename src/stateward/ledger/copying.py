@@ -49,8 +49,8 @@ def copy_ledger(source: Path, target: Path) -> None:
 
 def _copy_once(source: Path, target: Path) -> bool:
     """Copy everything; False if the list of files has changed meanwhile."""
-    head = (source / HEAD).read_bytes() if (source / HEAD).exists() else None
     manifest = read_manifest(source)
+    head = (source / HEAD).read_bytes() if (source / HEAD).exists() else None
     if manifest is None:
         # It is damaged, or there is nothing yet: a copy of it as it stands is the best there is.
         ignored = shutil.ignore_patterns(LOCK)

@@ -19,7 +19,7 @@ from stateward.ledger import chain
 from stateward.ledger.delta import read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex
 from stateward.ledger.disk import Disk, refuse_special_files, unlink_if_exists, write_atomically
-from stateward.ledger.head import head_slot, read_head
+from stateward.ledger.head import head_slot
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
@@ -92,6 +92,7 @@ class _Repair:
             for each in verifier.findings:
                 self._add(each, "nothing can be done here; restore a backup", is_possible=False)
             return self._steps
+        self._head = verifier.head
         verifier.check_log(manifest)
         if verifier.listed is None:
             self._write_rebuilt(manifest, [verifier.findings.pop(0)])
@@ -110,7 +111,7 @@ class _Repair:
             for finding in of_log:
                 if finding.file not in bad:
                     self._repair_other(finding, last_seq=verifier.last_seq)
-            if not read_head(self._folder).is_whole and verifier.last_seq:
+            if not self._head.is_whole and verifier.last_seq:
                 self._write_lost_head(verifier.last_seq)
         return self._steps
 
@@ -144,7 +145,7 @@ class _Repair:
         verifier = LedgerVerifier(self._folder, progress)
         verifier.check_log(rebuilt)
         # Of an active delta that is gone only HEAD says whether it had lines.
-        is_known = read_head(self._folder).is_whole or (self._folder / listed.active.file).exists()
+        is_known = self._head.is_whole or (self._folder / listed.active.file).exists()
         is_whole = is_known and verifier.last_seq >= max(info.end_seq for info in listed.deltas)
         return (rebuilt, verifier) if is_whole and not verifier.findings else None
 
@@ -152,7 +153,7 @@ class _Repair:
         for each in findings:
             self._add(each, "rebuild the manifest from the files; nothing is lost")
         if self._is_executed:
-            write_manifest(self._disk, self._folder, manifest)
+            self._publish(manifest)
 
     # Snapshots
 
@@ -186,7 +187,7 @@ class _Repair:
         kept = tuple(info for info in manifest.snapshots if info.plain not in names)
         manifest = replace(manifest, snapshots=kept, generation=manifest.generation + 1)
         if self._is_executed:
-            write_manifest(self._disk, self._folder, manifest)
+            self._publish(manifest)
             for file in (file for each in names for file in (each, each + GZIP_SUFFIX)):
                 self._rename_if_exists(file, f"{file}.corrupt")
             self._disk.sync_dir(self._folder)
@@ -272,7 +273,7 @@ class _Repair:
         else:
             manifest = append_to_archive(self._disk, self._folder, manifest, [stone])
         manifest = replace(manifest, generation=manifest.generation + 1)
-        write_manifest(self._disk, self._folder, manifest)
+        self._publish(manifest)
         self._put_aside(info)
         self._disk.sync_dir(self._folder)
         return manifest
@@ -292,14 +293,13 @@ class _Repair:
             names = []
         unlisted = (DeltaInfo(file=name, first_seq=info.first_seq, chain="") for name in names)
         gone = (*manifest.deltas[place:], *unlisted)
-        head = read_head(self._folder)
         last_seq = max(
-            head.seq,
+            self._head.seq,
             *(each.end_seq for each in manifest.deltas),
             *(self._last_line(each) for each in gone),
         )
         lost = max(last_seq - seq + 1, 1)
-        least = "" if head.is_whole else "at least "
+        least = "" if self._head.is_whole else "at least "
         action = (
             f"keep {info.file} from byte {byte} on, and all later files, as ….damaged; go on after seq "
             f"{seq - 1}: {least}{lost} acknowledged records are lost unless a backup has them"
@@ -327,7 +327,7 @@ class _Repair:
             generation=manifest.generation + 1,
         )
         write_manifest(self._disk, self._folder, shorter)
-        self._write_head(seq=seq - 1, size=byte)
+        self._write_head(seq=seq - 1, size=byte, generation=shorter.generation)
 
     def _last_line(self, info: DeltaInfo) -> int:
         """The greatest seq that a line of this delta or its index names, however damaged the file is."""
@@ -355,7 +355,7 @@ class _Repair:
         if finding.file != HEAD:
             self._add(finding, "restore the file from a backup", is_possible=False)
             return
-        lost = max(read_head(self._folder).seq - last_seq, 1)
+        lost = max(self._head.seq - last_seq, 1)
         action = (
             "believe the log, as after restoring an older backup: what HEAD knew beyond it is lost"
         )
@@ -371,12 +371,20 @@ class _Repair:
         self._add(finding, action, lost=0)
         if self._is_loss_accepted and all(each.is_possible for each in self._steps):
             self._rename_if_exists(HEAD, f"{HEAD}.damaged")
-            self._write_head(seq=last_seq, size=0)
+            manifest = read_manifest(self._folder)
+            generation = manifest.generation if manifest else 1
+            self._write_head(seq=last_seq, size=0, generation=generation)
 
-    def _write_head(self, *, seq: int, size: int) -> None:
+    def _publish(self, manifest: Manifest) -> None:
+        """Replace the list of files, which must not be two ahead of `HEAD` (see there)."""
+        if self._head.is_whole:
+            seq = max(self._head.seq, manifest.active.first_seq - 1)
+            self._write_head(seq=seq, size=0, generation=manifest.generation - 1)
+        write_manifest(self._disk, self._folder, manifest)
+
+    def _write_head(self, *, seq: int, size: int, generation: int) -> None:
         """Both slots, so that both say how far the log goes."""
-        manifest = read_manifest(self._folder)
-        slot = head_slot(seq=seq, size=size, generation=manifest.generation if manifest else 1)
+        slot = head_slot(seq=seq, size=size, generation=generation)
         write_atomically(self._disk, self._folder / HEAD, 2 * slot)
 
     def _put_aside(self, info: DeltaInfo) -> None:

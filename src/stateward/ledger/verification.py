@@ -134,7 +134,7 @@ class LedgerVerifier:
         self._folder = folder
         self._progress = progress
         # Read first: a writer may go on, and then the log can only be longer than this.
-        self._head = read_head(folder)
+        self.head = read_head(folder)
         self.findings: list[Damage] = []
         self.notes: list[Damage] = []
         self.listed: Manifest | None = None
@@ -175,8 +175,9 @@ class LedgerVerifier:
             return None
         self.listed = read_manifest(self._folder)
         if self.listed is not None:
-            if self.listed.generation < self._head.generation:
+            if self.listed.generation < self.head.generation:
                 self._report(MANIFEST, STALE)
+            self.head = self.head.beside(self.listed, self._folder)
             return self.listed
         self._report(MANIFEST, "it is missing or damaged; it can be rebuilt from the files")
         try:
@@ -211,8 +212,8 @@ class LedgerVerifier:
             expected = last_seq + 1
         self.last_seq = expected - 1
         # HEAD is written after the lines that it counts, so a log that ends before it has lost some.
-        if self._head.seq >= expected:
-            acknowledged = f"seq {self._head.seq} was acknowledged"
+        if self.head.seq >= expected:
+            acknowledged = f"seq {self.head.seq} was acknowledged"
             self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
         removed = [info for info in infos if info.is_removed]
         if removed:
@@ -267,10 +268,10 @@ class LedgerVerifier:
             return info.head or head, info.last_seq or seq
         if info.last_seq is None:
             tail = without_padding(tail)
-            why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head.seq)
+            why = durability_proof(tail, first_bad=seq + 1, durable_seq=self.head.seq)
             if why is None and tail:
                 why = proof_of_another_writer(tail, path.read_bytes()[:size], info.chain)
-            if why is None and tail and self._head.is_unknown:
+            if why is None and tail and self.head.is_unknown:
                 why = f"{len(tail)} bytes of a torn line: {NO_HEAD}"
             if why is not None:
                 self._report_bad_line(info, why, byte=size, seq=seq + 1)
@@ -384,7 +385,7 @@ class LedgerVerifier:
                 self.findings += error.findings
             except (LedgerError, OSError) as error:
                 self._report(MANIFEST, f"the ledger cannot be opened: {error}")
-        if not self._head.is_whole and self.last_seq:
+        if not self.head.is_whole and self.last_seq:
             self._report(HEAD, HEAD_LOST.format(seq=self.last_seq), seq=self.last_seq)
 
     def check_checkpoint(self, checkpoint: str) -> None:

@@ -63,8 +63,8 @@ ATTEMPTS_MAX = 20
 STALE = "it is older than the other files, as after restoring it alone; it can be rebuilt from them"
 NO_HEAD = "HEAD is missing or damaged, so nothing says whether it had been acknowledged"
 HEAD_LOST = (
-    "it is missing or damaged, so nothing says whether lines after seq {seq} were lost; compare with a checkpoint or a "
-    "backup"
+    "it is missing, damaged or older than the manifest, so nothing says whether lines after seq {seq} were lost; "
+    "compare with a checkpoint or a backup"
 )
 OFFSET_BITS = 48
 """The position of a line in one of several deltas is one int: number of the delta, then offset of up to 256 TiB."""
@@ -132,7 +132,9 @@ class LedgerView:
         listed = read_manifest(self.folder)
         if listed is not None and listed.generation < head.generation:
             raise LedgerDamaged.at(MANIFEST, STALE)
-        if listed is None:
+        if listed is not None:
+            head = head.beside(listed, self.folder)
+        else:
             if not is_ledger(self.folder):
                 raise LedgerMismatch(f"{self.folder} is not a ledger")
             listed = rebuild_manifest(self.folder)

@@ -134,7 +134,8 @@ class LedgerWriter:
         """Cut off a torn tail, keeping its bytes in a file; finish what a crash interrupted."""
         if not self.view.was_rebuilt and unlisted_deltas(self.folder, self.view.manifest):
             raise LedgerDamaged.at(MANIFEST, STALE)
-        view, head = self.view, read_head(self.folder)
+        view = self.view
+        head = read_head(self.folder).beside(view.manifest, self.folder)
         active = view.active
         torn = active.torn_bytes(head.seq)
         lines = len(torn.splitlines())
@@ -454,9 +455,12 @@ class LedgerWriter:
     def publish(self, manifest: Manifest) -> None:
         """Make `manifest` the list of files; the caller then reloads what it needs.
 
-        `HEAD` says so at once: another writer, which there may be without locks, finds there that its list is old.
+        `HEAD` says so at once: another writer, which there may be without locks, finds there that its list is old. And
+        what it said so far is durable before, so that one which is older still can be told (see `head`).
         """
         self._check_alone()
+        self._write_head()
+        self.disk.fsync(self._head_fd)
         newer = replace(manifest, generation=manifest.generation + 1)
         write_manifest(self.disk, self.folder, newer)
         self.view.manifest_published(newer)
