@@ -9,6 +9,7 @@ import fcntl
 import os
 import signal
 import socket
+import struct
 import termios
 from collections.abc import Callable
 from pathlib import Path
@@ -104,6 +105,31 @@ def folders(job: Job) -> dict[str, Any]:
     (job.scratch / "shut").mkdir()
     inside.chmod(0)
     return {}
+
+
+@runner("roam.attributes")
+def attributes(job: Job) -> dict[str, Any]:
+    """What can be set of a file that is neither its contents nor its mode, of another's and of our own document."""
+    other, document = os.fsencode(str(job.labels["file"])), job.path
+    assert document is not None
+    reading = os.open(document, os.O_RDONLY)
+    no_dump = struct.pack("=QIIII", 0x80, 0, 0, 0, 0)
+    fsx_no_dump = struct.pack("=IIIII8x", 0x80, 0, 0, 0, 0)
+    ways: dict[str, Callable[[], object]] = {
+        "of another by path": lambda: _call(469, -100, other, no_dump, len(no_dump), 0),
+        "by path": lambda: _call(469, -100, bytes(document), no_dump, len(no_dump), 0),
+        "flags": lambda: fcntl.ioctl(reading, 0x40086602, struct.pack("=Q", 0x40)),
+        "more flags": lambda: fcntl.ioctl(reading, 0x401C5820, fsx_no_dump),
+        "version": lambda: fcntl.ioctl(reading, 0x40087602, struct.pack("=Q", 7)),
+        "link without a name": lambda: _empty_link(other, job.scratch / "linked"),
+    }
+    fcntl.ioctl(os.pipe()[0], termios.FIONREAD, bytes(4))  # what reads and asks goes on
+    return {"worked": _worked(ways)}
+
+
+def _empty_link(other: bytes, link: Path) -> bytes:
+    _call(265, os.open(other, os.O_PATH), b"", -100, bytes(link), 0x1000)
+    return link.read_bytes()
 
 
 def _reopen(descriptor: int) -> bytes:

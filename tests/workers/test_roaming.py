@@ -25,7 +25,7 @@ def place(tmp_path: Path) -> Place:
 @needs_seccomp
 @needs_numbers
 @both_users
-@pytest.mark.parametrize("runner", ["roam.kernel", "roam.files"])
+@pytest.mark.parametrize("runner", ["roam.kernel", "roam.files", "roam.attributes"])
 def test_a_rare_way_out_is_refused(
     place: Place, tmp_path: Path, runner: str, *, is_root: bool
 ) -> None:

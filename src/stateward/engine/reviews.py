@@ -526,7 +526,7 @@ class Reviews(ReviewTasks):
         return record, review, answer
 
     def _decidable(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
-        """The same, whoever decides: refused if the record moved, or its review has no such answer."""
+        """The same for every person: refused if the record moved, or its review has no such answer."""
         record, review = self._open(
             deciding.record_id, deciding.machines, deciding.actor, deciding.action
         )

@@ -7,8 +7,8 @@ worker or read its memory or environment. It is an allow-list: a file that no ru
 seccomp: no sockets (Landlock lets UDP and local sockets pass), no programs unless the stage declares some, no tracing
 of other processes and no limits of theirs, no namespaces and mounts, no io_uring, which could open a socket without the
 system call that is denied, no memory, semaphores and messages that outlive the process, no watching of folders.
-Landlock has no right for modes, owners and times of files: changes of owner and attributes are denied, and
-changes of mode and time are answered as done without being done, because copying a file into the scratch folder
+Landlock has no right for modes, owners, times and flags of files: changes of owner, attributes and flags are denied,
+and changes of mode and time are answered as done without being done, because copying a file into the scratch folder
 (`shutil.copy`) ends with one. So are changes of priority and processors, which a service of the same user would suffer
 too and which libraries ask for. `socketpair` stays: both of its ends are the runner's own. Without the network nothing
 but an open file needs `sendmsg`, and one that is on its way is seen in no list of open files.
@@ -70,13 +70,19 @@ USERS_FROM, USERS = 60_578, 606
 # gets a PermissionError whose traceback says which line wanted what is forbidden.
 SECCOMP_SET_FILTER, SECCOMP_ALL_THREADS = 1, 1
 BPF_LOAD, BPF_IF_EQUAL, BPF_IF_AT_LEAST, BPF_IF_ANY_BIT, BPF_RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-# Offsets in struct seccomp_data. Of the first argument, the lower half: both machines that we know are little-endian.
-BPF_AT_NUMBER, BPF_AT_ARCHITECTURE, BPF_AT_ARGUMENT = 0, 4, 16
+BPF_AND = 0x54
+# Offsets in struct seccomp_data. Of an argument, the lower half: both machines that we know are little-endian.
+BPF_AT_NUMBER, BPF_AT_ARCHITECTURE, BPF_AT_ARGUMENT, BPF_AT_SECOND_ARGUMENT = 0, 4, 16, 24
 SECCOMP_ALLOW, SECCOMP_DENY = 0x7FFF0000, 0x00050000 | errno.EACCES
 SECCOMP_PRETEND = 0x00050000  # the error number 0: the call returns 0 and does nothing
 # As if the kernel were older: what clone3 wants is behind a pointer that seccomp cannot follow. libc then calls clone.
 SECCOMP_UNKNOWN = 0x00050000 | errno.ENOSYS
+# As if the file system had no attributes: programs that copy files go on.
+SECCOMP_NO_ATTRIBUTES = 0x00050000 | errno.ENOTTY
 CLONE3 = 435
+# <linux/fs.h>, <linux/fsverity.h>, <linux/fscrypt.h>: the second byte of an ioctl is its kind. The owner of a file
+# can set its flags, its project and its seal through a descriptor that only reads it; these kinds hold all of that.
+IOCTL_KIND, FILE_IOCTLS = 0xFF00, (ord("f") << 8, ord("X") << 8, ord("v") << 8)
 # <linux/sched.h>: new namespaces of mounts, control groups, names, messages, users, processes, network
 CLONE_NAMESPACES = (
     0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
@@ -133,6 +139,7 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     clone: int
     limits: int
     """prlimit64"""
+    ioctl: int
     execute: tuple[int, ...]
     pretended: tuple[int, ...]
     """chmod, fchmod, fchmodat, fchmodat2, utime, utimes, futimesat, utimensat; setpriority, sched_setparam,
@@ -142,10 +149,10 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     lchown, fchownat; (l, f)setxattr, (l, f)removexattr, setxattrat, removexattrat; unshare, setns, mount, umount2,
     pivot_root, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr; bpf, perf_event_open,
     userfaultfd, add_key, request_key, keyctl; shmget, semget, msgget, mq_open; inotify_add_watch, fanotify_init,
-    fanotify_mark; syslog"""
+    fanotify_mark; syslog; open_tree_attr, file_setattr"""
 
 
-_NEW_CALLS = (425, 438, 463, 466, 428, 429, 430, 431, 432, 433, 442)  # alike everywhere
+_NEW_CALLS = (425, 438, 463, 466, 428, 429, 430, 431, 432, 433, 442, 467, 469)  # alike everywhere
 CALLS = {
     "x86_64": Calls(
         architecture=0xC000003E,
@@ -154,6 +161,7 @@ CALLS = {
         send=(46, 307),
         clone=56,
         limits=302,
+        ioctl=16,
         execute=(59, 322),
         pretended=(90, 91, 268, 452, 132, 235, 261, 280, 141, 142, 144, 203, 314, 251),
         others=(
@@ -168,6 +176,7 @@ CALLS = {
         send=(211, 269),
         clone=220,
         limits=261,
+        ioctl=29,
         execute=(221, 281),
         pretended=(52, 53, 452, 88, 140, 118, 119, 122, 274, 30),
         others=(
@@ -498,6 +507,7 @@ def seccomp_code(calls: Calls, denied: Sequence[int]) -> bytes:
         (BPF_LOAD, 0, 0, BPF_AT_NUMBER),
         *_of_argument(calls.clone, (BPF_IF_ANY_BIT, 0, 1, CLONE_NAMESPACES)),
         *_of_argument(calls.limits, (BPF_IF_EQUAL, 1, 0, 0)),  # 0 is this process
+        *_of_kind(calls.ioctl, FILE_IOCTLS),
     ]
     tests = [(BPF_IF_AT_LEAST, X32_CALLS, SECCOMP_DENY), (BPF_IF_EQUAL, CLONE3, SECCOMP_UNKNOWN)]
     tests += [(BPF_IF_EQUAL, number, SECCOMP_DENY) for number in denied]
@@ -519,6 +529,17 @@ def _of_argument(
     yield test
     yield BPF_RETURN, 0, 0, SECCOMP_DENY
     yield BPF_RETURN, 0, 0, SECCOMP_ALLOW
+
+
+def _of_kind(number: int, kinds: Sequence[int]) -> Iterator[tuple[int, int, int, int]]:
+    """An ioctl whose kind decides about it: each test skips those after it, and the way on, to refuse it."""
+    yield BPF_IF_EQUAL, 0, 4 + len(kinds), number
+    yield BPF_LOAD, 0, 0, BPF_AT_SECOND_ARGUMENT
+    yield BPF_AND, 0, 0, IOCTL_KIND
+    for place, kind in enumerate(kinds):
+        yield BPF_IF_EQUAL, len(kinds) - place, 0, kind
+    yield BPF_RETURN, 0, 0, SECCOMP_ALLOW
+    yield BPF_RETURN, 0, 0, SECCOMP_NO_ATTRIBUTES
 
 
 # --- Calls of the kernel ---------------------------------------------------------------------
