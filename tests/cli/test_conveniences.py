@@ -209,3 +209,19 @@ def test_who_may_read_an_exported_file_stays_as_it_was(tmp_path: Path) -> None:
         assert made.stat().st_mode & 0o777 == 0o600, "nor is it open to others while it is written"
 
     assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"{}\n", 0o600)
+
+
+def test_an_exported_file_is_for_its_owner_alone_unless_it_was_there(tmp_path: Path) -> None:
+    shared = tmp_path / "shared.jsonl"
+    shared.touch()
+    shared.chmod(0o644)
+    before = os.umask(0)
+    try:
+        for file in (tmp_path / "new.jsonl", shared):
+            with replacing(file) as made:
+                made.write_bytes(b"{}\n")
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "new.jsonl").stat().st_mode & 0o777 == 0o600
+    assert shared.stat().st_mode & 0o777 == 0o644

@@ -56,6 +56,20 @@ def test_every_file_is_taken_once_and_worked_off(
     assert sorted(path.name for path in inbox.iterdir()) == ["a.csv", "b.csv", "year.zip"]
 
 
+def test_what_it_remembers_is_for_its_owner_alone(
+    shell: Shell, inbox: Path, quick: list[str]
+) -> None:
+    put(inbox, "a.csv")
+
+    before = os.umask(0)
+    try:
+        shell(*quick, "watch", str(inbox), "--once")
+    finally:
+        os.umask(before)
+
+    assert [each for each in shell.data.rglob("*") if each.stat().st_mode & 0o077] == []
+
+
 def test_a_file_that_changed_is_taken_again_and_one_with_known_bytes_is_a_duplicate(
     shell: Shell, inbox: Path, quick: list[str]
 ) -> None:

@@ -186,6 +186,7 @@ class VectorFile:
 
     def _write(self, note: _Note) -> _Note:
         made = self._note.with_suffix(".new")
+        made.touch(mode=0o600)
         made.write_bytes(msgspec.json.encode(note))
         made.replace(self._note)
         return note
@@ -208,6 +209,7 @@ class VectorFile:
     @contextmanager
     def _hold_lock(self) -> Iterator[None]:
         self._lock.parent.mkdir(parents=True, exist_ok=True)
+        self._lock.touch(mode=0o600)
         with self._lock.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
@@ -258,7 +260,8 @@ def _map(path: Path, rows: int, size: int) -> "Floats":
 def _write_rows(path: Path, at: int, block: "Floats") -> None:
     """Write rows behind those that there are, durably."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("r+b" if path.exists() else "wb") as file:
+    path.touch(mode=0o600)
+    with path.open("r+b") as file:
         file.seek(at * block.shape[1] * _BYTES)
         file.write(block.tobytes())
         file.truncate()

@@ -89,14 +89,17 @@ def write_bytes(pieces: Iterable[bytes]) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file that takes its name only when it is whole: what fails leaves the file of that name as it was."""
+    """A file that takes its name only when it is whole: what fails leaves the file of that name as it was.
+
+    A new one is for its owner alone, since exports hold documents; one that was there is read by who could read it.
+    """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         yield path  # a pipe or a device, such as /dev/stdout, is written to and never replaced
         return
     made = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        if path.exists():  # who may read it stays as it was, from the first byte on
-            made.touch(mode=0o600)
+        made.touch(mode=0o600)  # from the first byte on
+        if path.exists():
             made.chmod(S_IMODE(path.stat().st_mode))
         yield made
     except BaseException:

@@ -6,7 +6,6 @@ nothing twice; and if that were lost, the same bytes would still give the record
 """
 
 import json
-import os
 import signal
 import time
 from collections.abc import Iterator
@@ -289,9 +288,9 @@ def _read(book: Path) -> dict[str, list[int]]:
 
 
 def _write(book: Path, taken: dict[str, list[int]]) -> None:
+    """The book is old or new, never half."""
+    from stateward.app.backup_places import write_private
+
     while len(taken) > TAKEN_MAX:
         del taken[next(iter(taken))]
-    book.parent.mkdir(parents=True, exist_ok=True)
-    fresh = book.with_suffix(".new")
-    fresh.write_text(json.dumps(taken), "utf-8")
-    os.replace(fresh, book)  # noqa: PTH105 - the book is old or new, never half
+    write_private(book, json.dumps(taken).encode())
