@@ -23,9 +23,10 @@ from stateward.ledger.record import (
     audit_record,
     check_doc_id,
 )
+from stateward.ledger.replay import replay
 from stateward.ledger.states import TransitionTable
 from stateward.ledger.summary import Durations, Summary
-from stateward.ledger.verification import LedgerVerification, replay, verify
+from stateward.ledger.verification import LedgerVerification, verify
 from stateward.ledger.view import LedgerView, Progress, no_progress
 from stateward.ledger.writer import LedgerWriter
 from stateward.proofs import merkle
