@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,7 +20,10 @@ from stateward.proofs.history_checkpoint import (
     read_checkpoint,
 )
 from stateward.storage.audit import EXPORTED, HELD, AuditEntry, AuditLog
+from stateward.storage.dead_letters import DeadLetter
+from stateward.storage.row_seals import insert_sealed, reseal, stored_digests
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.storage.store import DISPOSITIONS
 from stateward.testing.rig import Rig
 from tests.engine import edits
 from tests.engine.forger import Forger
@@ -42,6 +46,27 @@ class Place:
         self.work(3)
         held = AuditEntry(at=9, actor="person:ann", verb=HELD, record_id="UL_1", reason="case 12")
         self.audit.add([ACT, held])
+        self.events(2)
+        self.rig.store.dead_letters.add([_letter("{")])
+
+    def events(self, count: int) -> None:
+        """Events that changed nothing."""
+        rows = [
+            (f"e{n}", "parse.completed", "UL_1", n or None, "worker:w", "stale", "", 9)
+            for n in range(count)
+        ]
+        with self.database.transaction():
+            insert_sealed(self.database, DISPOSITIONS, rows, new_salt=self.rig.store.new_salt)
+
+    def erase_letters(self) -> None:
+        with self.database.transaction():
+            before = Counter(
+                (kind, digest)
+                for kind, _, digest in stored_digests(self.database)
+                if kind == "dead_letters"
+            )
+            self.database.run("DELETE FROM dead_letters")
+            reseal(self.database, before, [], at=9)
 
     def work(self, records: int) -> None:
         self.rig.worker()
@@ -53,8 +78,13 @@ class Place:
         made = checkpoint_of(self.rig.store, self.audit, signer=None, is_stored=False)
         return read_checkpoint(made)
 
-    def export(self, *, signer: CheckpointSigner | None = None) -> None:
-        export(self.rig.store, self.folder, audit=self.audit, signer=signer)
+    def export(
+        self,
+        *,
+        signer: CheckpointSigner | None = None,
+        progress: Callable[[str, int], None] = lambda *_: None,
+    ) -> None:
+        export(self.rig.store, self.folder, audit=self.audit, signer=signer, progress=progress)
 
     def edit(self, name: str, change: Callable[[Lines], Lines]) -> None:
         lines = change((self.folder / name).read_text("utf-8").splitlines())
@@ -62,6 +92,10 @@ class Place:
 
     def verify(self, kept: HistoryCheckpoint | None = None) -> LedgerVerification:
         return check_export(self.folder, kept=kept, progress=lambda *_: None)
+
+
+def _letter(body: str) -> DeadLetter:
+    return DeadLetter(kind="event", body=body, reason="no JSON", at=9)
 
 
 @pytest.fixture
@@ -94,12 +128,25 @@ EDITS: list[tuple[str, str, Callable[[Lines], Lines], str]] = [
      "not as the export wrote it"),
     ("no record", "records.jsonl", lambda own: ["{}", *own], "not as the export wrote it"),
     ("no JSON", "records.jsonl", lambda own: ["{", *own], "cannot be read"),
-    ("who acted", "audit.jsonl", lambda own: [*own[:-1], own[-1].replace("ann", "eve")], "was changed"),
-    ("why", "audit.jsonl", lambda own: [*own[:-1], own[-1].replace("case 12", "case 13")], "was changed"),
+    ("who acted", "audit.jsonl", lambda own: [each.replace("ann", "eve") for each in own], "was changed"),
+    ("why", "audit.jsonl", lambda own: [each.replace("case 12", "case 13") for each in own], "was changed"),
     ("an act is gone", "audit.jsonl", lambda own: [own[0], *own[2:]], "is missing: the next one is 3"),
     ("the last act is cut off", "audit.jsonl", lambda own: own[:-1], "and the checkpoint counts"),
     ("all acts are cut off", "audit.jsonl", lambda _: [], "and the checkpoint counts"),
     ("the checkpoint", "checkpoints.jsonl", lambda own: [own[0].replace("lane 0 ", "lane 0 1")], "checkpoint"),
+    ("an event that changed nothing", "dispositions.jsonl",
+     lambda own: [own[0].replace("worker:w", "worker:x"), *own[1:]], "the line was changed, doubled or invented"),
+    ("an event is gone", "dispositions.jsonl", lambda own: own[1:], "1 were changed or deleted"),
+    ("an event twice", "dispositions.jsonl", lambda own: [*own, own[0]], "changed, doubled or invented"),
+    ("an event is invented", "dispositions.jsonl", lambda own: [*own, own[0].replace("e0", "e9")],
+     "changed, doubled or invented"),
+    ("an event without its salt", "dispositions.jsonl", lambda own: [re.sub(',"salt":"[0-9a-f]+"', "", own[0])],
+     "not as the export wrote it"),
+    ("a time in another form", "dispositions.jsonl", lambda own: [re.sub("(000009)", "0000090", own[0])],
+     "not as the export wrote it"),
+    ("events are gone", "dispositions.jsonl", lambda _: [], "2 were changed or deleted"),
+    ("a dead letter", "dead_letters.jsonl", lambda own: [own[0].replace('"{"', '"["')], "changed, doubled or invented"),
+    ("dead letters are gone", "dead_letters.jsonl", lambda _: [], "1 were changed or deleted"),
     ("the last transition is cut off", "transitions.jsonl", lambda own: own[:-1], "its head counts"),
 ]  # fmt: skip
 
@@ -120,7 +167,16 @@ def test_a_changed_file_of_an_export_is_found(
     assert any(sentence in str(each) for each in found.findings), found.findings
 
 
-@pytest.mark.parametrize("name", ["records.jsonl", "audit.jsonl", "checkpoints.jsonl"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "records.jsonl",
+        "audit.jsonl",
+        "checkpoints.jsonl",
+        "dispositions.jsonl",
+        "dead_letters.jsonl",
+    ],
+)
 def test_a_missing_file_of_an_export_is_found(place: Place, name: str) -> None:
     place.export()
     (place.folder / name).unlink()
@@ -176,6 +232,49 @@ def test_what_moved_while_an_export_was_made_is_told(place: Place) -> None:
     assert any("1 record moved after the export began" in str(each) for each in found.notes)
 
 
+def test_what_was_erased_is_missing_and_that_is_no_finding(place: Place) -> None:
+    place.erase_letters()
+    place.export()
+
+    assert (place.folder / "dead_letters.jsonl").read_text() == ""
+    assert place.verify().findings == ()
+
+
+def test_rows_that_come_and_go_while_an_export_is_made_are_no_finding(place: Place) -> None:
+    seen: list[str] = []
+
+    def work_on(name: str, _count: int) -> None:
+        seen.append(name)
+        if seen.count(name) > 1:
+            return
+        if name == "dispositions.jsonl":
+            place.events(3)
+            place.rig.store.dead_letters.add([_letter("]")])
+        if name == "dead_letters.jsonl":
+            place.erase_letters()
+
+    place.export(progress=work_on)
+
+    assert place.verify().findings == ()
+    assert seen.count("dispositions.jsonl") == 2  # once more, after the erasure
+    assert len((place.folder / "dispositions.jsonl").read_text().splitlines()) == 5
+
+
+def test_an_event_that_was_forged_in_the_store_is_in_the_export_and_found_there(
+    place: Place,
+) -> None:
+    place.database.run("UPDATE dispositions SET actor = 'person:eve' WHERE event_id = 'e0'")
+    place.export()
+
+    found = [str(each) for each in place.verify().findings]
+
+    assert "person:eve" in (place.folder / "dispositions.jsonl").read_text()
+    assert [each.partition(": ")[2] for each in found] == [
+        "the line was changed, doubled or invented",
+        "1 were changed or deleted",
+    ]
+
+
 def test_an_act_is_exported_with_the_text_that_is_hashed(place: Place) -> None:
     """In the order of its keys: an auditor computes the hash from the line."""
     place.export()
@@ -190,7 +289,8 @@ def test_an_act_is_exported_with_the_text_that_is_hashed(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["anchor.json", "records.jsonl", "audit.jsonl", "checkpoints.jsonl"]
+    "name",
+    ["anchor.json", "records.jsonl", "audit.jsonl", "checkpoints.jsonl", "dispositions.jsonl"],
 )
 def test_a_pipe_in_the_place_of_a_file_is_a_finding_and_holds_no_one_up(
     place: Place, name: str

@@ -468,16 +468,16 @@ def _refuse_damaged(
     """
     for made in sets:
         if not is_as_written(content_of(made.name, MANIFEST) or b""):
-            raise _damaged(MANIFEST, made.name, "which sets hold most is not known")
+            raise _damage_error(MANIFEST, made.name, "which sets hold most is not known")
         wanted = {} if made.name in gone else {DOCUMENTS_FILE: made.documents_sha256}
         if wanted and made.engine == "sqlite" and made.format > 1:
             wanted[DATABASE_FILE] = made.database_sha256
         for listing, digest in wanted.items():
             if sha256(content_of(made.name, listing) or b"").hexdigest() != digest:
-                raise _damaged(listing, made.name, "what the set needs is not known")
+                raise _damage_error(listing, made.name, "what the set needs is not known")
 
 
-def _damaged(file: str, name: str, why: str) -> StoreMismatch:
+def _damage_error(file: str, name: str, why: str) -> StoreMismatch:
     return StoreMismatch(
         f"{file} of {name} is damaged: nothing is removed, for {why}; move the set away first"
     )

@@ -141,8 +141,8 @@ def verify(
     Of two checkpoints, --consistency proves that nothing that the older one covers was rewritten before the newer
     one was made, without reading the history; the proof can be checked by others, who have no store.
 
-    An EXPORT is the folder that `export history` wrote: its transitions, each record against the last of them, and the
-    audit log, also with a --checkpoint that was kept elsewhere. No store is needed.
+    An EXPORT is the folder that `export history` wrote: its transitions, each record against the last of them, the
+    audit log, and what that has seals of, also with a --checkpoint that was kept elsewhere. No store is needed.
 
     A LEDGER is a ledger directory or a file: what `ledger export` wrote, a delta beside its manifest, or the
     transitions.jsonl of `export history` alone. Reads every byte: the hash chain, each file against the manifest, each

@@ -18,6 +18,7 @@ from stateward.core.chain import record_hash
 from stateward.core.errors import Damage, InvalidRequest
 from stateward.core.model import Json, Record, Transition, from_iso, plural
 from stateward.engine.history import audit_line, record_line
+from stateward.engine.sealed_lines import SEALED_FILES, SealsRead, digest_of_line
 from stateward.ledger.verification import LedgerVerification
 from stateward.proofs.history_checkpoint import AUDIT, HistoryCheckpoint, log_name, read_checkpoint
 from stateward.proofs.history_file import (
@@ -36,6 +37,9 @@ from stateward.storage.audit import GENESIS, AuditEntry, entry_hash, is_reason
 AUDIT_FILE, CHECKPOINTS = "audit.jsonl", "checkpoints.jsonl"
 _TIMES = ("created_at", "entered_at", "due_at", "last_retry_at")
 _OR_SORTED = ", unless a version of 2026-11-18 or before wrote this export: it sorted what is hashed in another order"
+_OR_UNSALTED = (
+    ", unless a version of 2026-11-18 or before wrote this export, which left out the salts"
+)
 _NOT_AS_WRITTEN = "the line is not as the export wrote it"
 
 _Line = Mapping[str, Any]
@@ -50,7 +54,7 @@ def check_export(
     check = _ExportCheck(folder, log, progress)
     if not log.is_cut_short:
         check.records()
-        check.audit(kept)
+        check.sealed_rows(check.audit(kept))
     return LedgerVerification(
         lines=log.count,
         snapshots=0,
@@ -91,28 +95,46 @@ class _ExportCheck:
             sentence = f"{plural(newer, 'record')} moved after the export began: nothing here vouches for them"
             self.notes.append(Damage(file=RECORDS, sentence=sentence))
 
-    def audit(self, kept: HistoryCheckpoint | None) -> None:
-        """The audit log is a chain, and comes past what the checkpoints count."""
+    def sealed_rows(self, seals: SealsRead | None) -> None:
+        """Each row that no transition binds has its digest in the audit log; without one nothing is known of them."""
+        if seals is None:
+            return
+        left = seals.left()
+        for name, kind in SEALED_FILES.items():
+            for at, text, line in self._lines(name):
+                digest = digest_of_line(kind, line)
+                if digest is None or encode_line(line) + b"\n" != text:
+                    self._report(name, f"{_NOT_AS_WRITTEN}{_OR_UNSALTED}", at)
+                elif left[kind, digest] > 0:
+                    left[kind, digest] -= 1
+                else:
+                    self._report(name, "the line was changed, doubled or invented", at)
+            if missing := sum(count for (own, _), count in left.items() if own == kind):
+                self._report(name, f"{missing:,} were changed or deleted")
+
+    def audit(self, kept: HistoryCheckpoint | None) -> SealsRead | None:
+        """The audit log is a chain, and comes past what the checkpoints count. What it says of rows, if it is whole."""
         checkpoints = [*self._own_checkpoints(), *(() if kept is None else (kept,))]
         heads = {each.audit[0]: each.audit[1] for each in checkpoints if each.audit is not None}
         roots = {each.audit[0]: each.trees[AUDIT] for each in checkpoints if each.audit is not None}
-        count, last, span = 0, GENESIS, MerkleSpan()
+        count, last, span, seals = 0, GENESIS, MerkleSpan(), SealsRead()
         self._compare_audit(heads, roots, count, last, span)
         for at, text, line in self._lines(AUDIT_FILE):
             entry = _entry_of(line)
             if entry is None or encode_line(audit_line(entry)) + b"\n" != text:
                 self._report(AUDIT_FILE, _NOT_AS_WRITTEN, at)
-                return
+                return None
             count += 1
             if entry.seq != count:
                 self._report(
                     AUDIT_FILE, f"entry {count} is missing: the next one is {entry.seq}", at
                 )
-                return
+                return None
             last = _hash_of(entry, last)
             if last != entry.hash or not is_reason(entry.reason, entry.salt, entry.reason_hash):
                 self._report(AUDIT_FILE, f"entry {count} was changed{_OR_SORTED}", at)
-                return
+                return None
+            seals.read(entry)
             span.add(leaf_hash(last.encode()))
             self._compare_audit(heads, roots, count, last, span)
         for wanted in heads:
@@ -121,6 +143,7 @@ class _ExportCheck:
         if not checkpoints:
             sentence = "that nothing was cut off its end only a checkpoint shows (--checkpoint)"
             self.notes.append(Damage(file=AUDIT_FILE, sentence=sentence))
+        return seals if count else None
 
     def _compare_audit(
         self, heads: dict[int, str], roots: dict[int, str], count: int, last: str, span: MerkleSpan

@@ -6,7 +6,7 @@ the lanes as they are at one moment, and read each up to its count: what is belo
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 
 import msgspec
@@ -47,6 +47,11 @@ from stateward.engine.row_check import (
     former_until,
     log_marks,
 )
+from stateward.engine.sealed_lines import (
+    SEALED_FILES,
+    is_erased_since,
+    sealed_lines,
+)
 from stateward.proofs.checkpoints import CheckpointSigner
 from stateward.proofs.history_checkpoint import (
     HistoryCheckpoint,
@@ -62,6 +67,7 @@ from stateward.storage.row_seals import FORMER_ACTS, OUTPUTS, sealing_began
 from stateward.storage.store import Store
 
 CHUNK = 2000  # rows of one query: bounds memory, and how long a read is open beside the writers
+ATTEMPTS_MAX = 5  # an erasure for each of them is a rehearsal of one, not work
 FINDINGS_MAX = 1000  # damage may give a finding for every record; the first ones show what happened
 
 Progress = Callable[[str, int], None]
@@ -349,8 +355,8 @@ def export(
 ) -> dict[str, int]:
     """Write the history as JSON lines into a new or empty folder; how many lines each file got.
 
-    `anchor.json` belongs to `transitions.jsonl`, and is written last: a folder without it is an unfinished export. The
-    other files show what the store held when they were written, which may be a little newer.
+    `anchor.json` belongs to `transitions.jsonl`, and is written last: a folder without it is an unfinished export.
+    Records are as they were when they were written, which may be a little newer.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     lanes = store.lanes.all()
@@ -361,15 +367,20 @@ def export(
     files: dict[str, Iterator[Mapping[str, object] | LaneLine]] = {
         "transitions.jsonl": lane_lines(lanes, _log(store, until=store.log.last_seq())),
         "records.jsonl": (record_line(each) for each in store.walk()),
-        "dispositions.jsonl": _dispositions(store),
-        "dead_letters.jsonl": (
-            {"kind": each.kind, "body": each.body, "reason": each.reason, "at": to_iso(each.at)}
-            for each in store.dead_letters.walk()
-        ),
-        "audit.jsonl": iter(()) if audit is None else map(audit_line, audit.walk()),
-        "checkpoints.jsonl": iter(checkpoints),
     }
     counts = {name: _write(folder / name, lines, progress) for name, lines in files.items()}
+    for _ in range(ATTEMPTS_MAX):
+        end = 0 if audit is None else audit.head().count
+        for name, kind in SEALED_FILES.items():
+            lines = sealed_lines(store.database, kind, audit, end=end)
+            counts[name] = _write(folder / name, lines, progress)
+        if not is_erased_since(audit, end):
+            break
+    acts = (
+        iter(()) if audit is None else takewhile(lambda each: (each.seq or 0) <= end, audit.walk())
+    )
+    counts["audit.jsonl"] = _write(folder / "audit.jsonl", map(audit_line, acts), progress)
+    counts["checkpoints.jsonl"] = _write(folder / "checkpoints.jsonl", iter(checkpoints), progress)
     (folder / "anchor.json").write_bytes(encode_line(anchor_line(lanes)) + b"\n")
     return counts
 
@@ -473,13 +484,3 @@ def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Tr
 def _moved_on(store: Store, last: Transition) -> bool:
     """Whether its record changed after the verification began. It costs a query, so only where something differs."""
     return store.history(last.record_id)[-1].seq > last.seq
-
-
-def _dispositions(store: Store) -> Iterator[Fields]:
-    after = 0
-    while chunk := store.dispositions(after=after, limit=CHUNK):
-        for _, each in chunk:
-            line: Fields = msgspec.to_builtins(each)
-            line["at"] = to_iso(each.at)
-            yield line
-        after = chunk[-1][0]

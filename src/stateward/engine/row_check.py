@@ -51,6 +51,7 @@ from stateward.storage.row_seals import (
     FORMER_ACTS,
     KINDS_OF_ROWS,
     PRIORITIES,
+    began_at,
     sealing_began,
     stored_digests,
 )
@@ -89,11 +90,9 @@ def check_rows(store: Store, audit: AuditLog) -> Iterator[Finding]:
     The seals are read before the rows and once more behind them: what came or went in between is in the second part.
     """
     head = audit.head().count
-    # A version that sealed the first kinds did not say since when; it sealed nothing of the others.
-    began = dict.fromkeys(KINDS_OF_ROWS, 0)
-    began |= {kind: entry.seq or 0 for kind, entry in sealing_began(audit).items()}
+    began = began_at(sealing_began(audit))
     entries = (each for each in audit.walk(verb=SEALED) if (each.seq or 0) <= head)
-    written, erased = _seals(entries, began)
+    written, erased = seals_of(entries, began)
     missing = written - erased
     unknown: list[tuple[str, str, str]] = []
     for kind, where, digest in stored_digests(store.database):
@@ -103,7 +102,7 @@ def check_rows(store: Store, audit: AuditLog) -> Iterator[Finding]:
             missing[kind, digest] -= 1
         else:
             unknown.append((kind, where, digest))
-    written, erased = _seals(audit.walk(verb=SEALED, after=head), began)
+    written, erased = seals_of(audit.walk(verb=SEALED, after=head), began)
     for kind, where, digest in unknown:
         if written[kind, digest] > 0:
             written[kind, digest] -= 1
@@ -342,7 +341,7 @@ def _compare(
         yield Finding(check="act", where=record_id, sentence=sentence)
 
 
-def _seals(entries: Iterable[AuditEntry], began: Mapping[str, int]) -> tuple[Digests, Digests]:
+def seals_of(entries: Iterable[AuditEntry], began: Mapping[str, int]) -> tuple[Digests, Digests]:
     """The digests that the audit log has of rows that were written, and of rows that are gone.
 
     What was written before its kind was sealed as a whole is in that seal once more, and counts there.

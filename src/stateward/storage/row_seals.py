@@ -14,7 +14,7 @@ was sealed before: a row that was forged is not the one that was sealed, and tha
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple
@@ -264,12 +264,25 @@ def sealing_began(audit: AuditLog) -> dict[str, AuditEntry]:
 
     `log` of its detail is the number of the last transition then.
     """
+    return first_of_kinds(audit.walk(verb=SEALING_BEGAN))
+
+
+def first_of_kinds(entries: Iterable[AuditEntry]) -> dict[str, AuditEntry]:
+    """By kind of row, the first of these entries that names it."""
     found: dict[str, AuditEntry] = {}
-    for entry in audit.walk(verb=SEALING_BEGAN):
+    for entry in entries:
         kinds = entry.detail.get("kinds")
         for kind in kinds if isinstance(kinds, list) else ():
             found.setdefault(str(kind), entry)
     return found
+
+
+def began_at(first: Mapping[str, AuditEntry]) -> dict[str, int]:
+    """By kind of row, the number of the entry from which on its seals count.
+
+    A version that sealed the first kinds did not say since when; it sealed nothing of the others.
+    """
+    return dict.fromkeys(KINDS_OF_ROWS, 0) | {kind: entry.seq or 0 for kind, entry in first.items()}
 
 
 def _unsealed_kinds(database: Database) -> set[str]:
@@ -295,10 +308,28 @@ def _number(
     *,
     limit: int = ROWS_MAX,
 ) -> list[tuple[int, str]]:
+    found = _rows_with_salts(database, kind, condition, params, limit=limit)
+    return [(number, row_digest(salt, values)) for number, salt, values in found]
+
+
+def salted_rows(database: Database, kind: str) -> Iterator[tuple[str, Sequence[object]]]:
+    """Each row with its salt, in the order in which they were written."""
+    after = 0
+    while found := _rows_with_salts(database, kind, "id > :after", {"after": after}, limit=_CHUNK):
+        yield from ((salt, values) for _, salt, values in found)
+        after = found[-1][0]
+
+
+def columns_of(kind: str) -> list[str]:
+    """The names of the values that are sealed, in their order."""
+    return _VALUES[kind].split(", ")
+
+
+def _rows_with_salts(
+    database: Database, kind: str, condition: str, params: Mapping[str, object], *, limit: int
+) -> list[tuple[int, str, Sequence[object]]]:
     found = database.rows(
         f"SELECT id, salt, {_VALUES[kind]} FROM {kind} WHERE {condition} ORDER BY id LIMIT {limit}",
         **params,
     )
-    return [
-        (int(number or 0), row_digest(str(salt or ""), values)) for number, salt, *values in found
-    ]
+    return [(int(number or 0), str(salt or ""), values) for number, salt, *values in found]
