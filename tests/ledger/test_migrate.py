@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +129,7 @@ def test_an_empty_file_becomes_no_ledger(tmp_path: Path, lines: list[str]) -> No
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (gzip.compress(b'{"doc_id":"a","state":"pending"}\n'), "gunzip"),
+        (gzip.compress(b'{"doc_id":"a","state":"pending"}\n'), "gzip -dc < "),
         ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16"), "UTF-16"),
         ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16-le"), "iconv -f UTF-16LE"),
         ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16-be"), "iconv -f UTF-16BE"),
@@ -144,6 +146,26 @@ def test_what_is_compressed_or_no_utf8_is_refused(tmp_path: Path, data: bytes, w
             moved(path, output=tmp_path / "new", dry_run=is_dry_run)
 
     assert [each.name for each in tmp_path.iterdir()] == ["ledger.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("pack", "tool"),
+    [(gzip.compress, "gzip"), (lambda data: data.decode().encode("utf-16"), "iconv")],
+)
+def test_the_command_that_is_advised_makes_a_file_that_can_be_migrated(
+    tmp_path: Path, pack: Callable[[bytes], bytes], tool: str
+) -> None:
+    """Also where the name says nothing of it, and has a blank."""
+    path = tmp_path / "old ledger.jsonl"
+    path.write_bytes(pack(b'{"doc_id":"a","state":"pending"}\n'))
+    with pytest.raises(InvalidRequest) as refused:
+        moved(path, output=tmp_path / "new")
+    command = str(refused.value).partition("with: ")[2]
+
+    assert command.startswith(tool)
+    subprocess.run(["/bin/sh", "-c", command], check=True)
+
+    assert moved(tmp_path / "old ledger.jsonl.plain", output=tmp_path / "new").lines == 1
 
 
 @pytest.mark.parametrize(

@@ -164,5 +164,5 @@ def test_a_compressed_export_is_not_called_damaged(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"{}\n"))
 
     for read in (verify_file, file_states):
-        with pytest.raises(InvalidRequest, match="is compressed; unpack it first, with: gunzip"):
+        with pytest.raises(InvalidRequest, match="is compressed; unpack it first, with: gzip"):
             read(path)

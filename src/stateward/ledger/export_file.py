@@ -18,6 +18,7 @@ from stateward.ledger.delta import checked_lines
 from stateward.ledger.disk import Disk, file_chunks
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.manifest import DELTA_NAME, effective_ranges, is_ledger
+from stateward.ledger.migrate import check_encoding
 from stateward.ledger.record import LedgerLine, rollback_of
 from stateward.ledger.verification import LedgerVerification, verify
 from stateward.ledger.view import Progress, no_progress
@@ -25,7 +26,6 @@ from stateward.proofs.history_file import HistoryFileCheck, is_history
 from stateward.proofs.merkle import MerkleSpan, leaf_hash
 
 WRITE_LINES = 4096
-GZIP_MAGIC = b"\x1f\x8b"
 ANCHOR_START = b'{"anchor":'
 ANCHOR_BYTES_MAX = 1024
 """More than an anchor can be: so much of the end of a file is searched for one."""
@@ -124,11 +124,7 @@ def _is_delta(path: Path) -> bool:
 def _check_of(path: Path, progress: Progress) -> "HistoryFileCheck | _LogFileCheck":
     if not path.is_file():
         raise InvalidRequest(f"{path} is neither a ledger directory nor a file of one")
-    with path.open("rb") as file:
-        if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
-            raise InvalidRequest(
-                f"{path} is compressed; unpack it first, with: gunzip --keep {path}"
-            )
+    check_encoding(path)
     return HistoryFileCheck(path, progress) if is_history(path) else _LogFileCheck(path, progress)
 
 

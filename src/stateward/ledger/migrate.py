@@ -23,6 +23,7 @@ from functools import partial
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 from msgspec.structs import replace
@@ -64,13 +65,13 @@ PUBLISHING = "PUBLISHING"
 SET_ASIDE = ".undone-"
 SET_ASIDE_MAX = 10_000
 COMPRESSED = {
-    b"\x1f\x8b": "gunzip --keep",
-    b"\x28\xb5\x2f\xfd": "zstd --decompress --keep",
-    b"BZh": "bunzip2 --keep",
-    b"\xfd7zXZ": "unxz --keep",
-    b"PK\x03\x04": "unzip",
+    b"\x1f\x8b": "gzip -dc <",
+    b"\x28\xb5\x2f\xfd": "zstd -dc <",
+    b"BZh": "bzip2 -dc <",
+    b"\xfd7zXZ": "xz -dc <",
+    b"PK\x03\x04": "unzip -p",
 }
-"""How compressed files start, and what unpacks them."""
+"""How compressed files start, and what unpacks them, whatever their names end with."""
 ENCODINGS = {
     rb"\xff\xfe\0\0|\0\0\xfe\xff": "UTF-32",
     rb"\xff\xfe|\xfe\xff": "UTF-16",
@@ -165,7 +166,7 @@ class _OldFile:
                 f"{path} is not a file; name the old ledger itself, such as ledger.jsonl"
             )
         self.path = path
-        _check_encoding(path)
+        check_encoding(path)
         stat = path.stat()
         self.size, self.changed_at, self._changed_ns = stat.st_size, stat.st_mtime, stat.st_mtime_ns
         digest, self.lines = sha256(), 0
@@ -183,18 +184,25 @@ class _OldFile:
             )
 
 
-def _check_encoding(path: Path) -> None:
+def check_encoding(path: Path) -> None:
     """Refuse a file that is not lines of UTF-8 at all: every line of it would count as broken, one by one."""
     with path.open("rb") as file:
         start = file.read(len(max(COMPRESSED, key=len)))
     tool = next((COMPRESSED[magic] for magic in COMPRESSED if start.startswith(magic)), None)
     if tool is not None:
-        raise InvalidRequest(f"{path} is compressed; unpack it first, with: {tool} {path}")
+        raise InvalidRequest(
+            f"{path} is compressed; unpack it first, with: {_converted_by(tool, path)}"
+        )
     name = next((ENCODINGS[each] for each in ENCODINGS if re.match(each, start)), None)
     if name is not None:
         raise InvalidRequest(
-            f"{path} is {name}; convert it first, with: iconv -f {name} -t UTF-8 {path} > {path}.utf8"
+            f"{path} is {name}; convert it first, with: {_converted_by(f'iconv -f {name} -t UTF-8', path)}"
         )
+
+
+def _converted_by(tool: str, path: Path) -> str:
+    """The command that puts what a tool makes of a file beside it, as a shell reads it."""
+    return f"{tool} {quote(str(path))} > {quote(f'{path}.plain')}"
 
 
 def _target(source: Path, output: Path | None, *, in_place: bool, is_dry_run: bool) -> Path:
