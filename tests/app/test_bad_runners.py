@@ -1,11 +1,13 @@
 """Whatever a runner does, its record ends with a clear sentence, and the worker goes on."""
 
+from contextlib import nullcontext
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from stateward import telemetry
+from stateward.core.errors import InvalidRequest
 from tests.apps import Maker, on_postgres_if_long
 
 HOSTILE = Path(__file__).with_name("hostile.py")
@@ -99,3 +101,27 @@ def test_a_kernel_that_protects_nothing_is_said_when_a_worker_starts(
     telemetry.set_up(level="warning")
 
     assert "nothing is hidden" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_refused"),
+    [
+        ("profile: enterprise\n", True),
+        ("profile: enterprise\nworker:\n  confinement: available\n", False),
+        ("worker:\n  confinement: required\n", True),
+        ("profile: business\n", False),
+    ],
+)
+def test_no_worker_starts_without_the_protection_that_the_settings_require(
+    make_app: Maker, monkeypatch: pytest.MonkeyPatch, settings: str, *, is_refused: bool
+) -> None:
+    monkeypatch.setattr("stateward.app.runtime.missing_protection", lambda: "nothing is hidden")
+    app = make_app(settings)
+
+    with (
+        pytest.raises(InvalidRequest, match=r"nothing is hidden.*worker\.confinement")
+        if is_refused
+        else nullcontext(),
+        app.node(is_coordinator=False, is_worker=True, is_notifier=False),
+    ):
+        pass

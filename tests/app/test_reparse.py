@@ -10,6 +10,7 @@ from lab.documents.contracts.blocks import Lines, Table, pdf
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.schemas import RereadAnswer, RereadRequest
+from stateward.settings import Settings
 from tests.cli.shell import Shell
 
 AMBIGUOUS = b"Date,Description,Amount\n01/02/2026,Shop purchase,-1.00\n03/04/2026,Salary,2.00\n"
@@ -62,6 +63,20 @@ def test_what_cannot_be_read_so_is_refused_and_changes_nothing(flagged: tuple[Pa
 
 
 @pytest.mark.long
+def test_nothing_is_read_again_without_the_protection_that_the_settings_require(
+    flagged: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, record_id = flagged
+    (folder / "own.yaml").write_text("data: .\nworker:\n  confinement: required\n")
+    monkeypatch.setattr("stateward.app.runtime.missing_protection", lambda: "nothing is hidden")
+
+    with (
+        App(Settings.load(folder / "own.yaml", environ={})) as app,
+        pytest.raises(InvalidRequest, match="nothing is hidden"),
+    ):
+        reread(app, record_id, hints={"date_order": "dmy"})
+
+
 def test_columns_and_signs_can_be_said(tmp_path: Path) -> None:
     text = b"a,b,c,d\n2026-01-05,7.00,Shop,1.00\n2026-01-06,7.00,Shop,2.00\n"
     with App.embedded(tmp_path) as app:

@@ -14,6 +14,7 @@ from stateward.app.databases import RUNNER_ROLE, open_database
 from stateward.app.plugins import Plugins
 from stateward.blobs import ArtifactStore
 from stateward.core.clocks import ClockAnchor, ClockLimits
+from stateward.core.errors import InvalidRequest
 from stateward.core.failpoints import CrashAt, Point, install
 from stateward.core.model import SECOND, Micros
 from stateward.engine.clock_guard import ClockGuard
@@ -56,6 +57,8 @@ def build_worker(
     """A worker of this process, with the limits of the settings. `outputs` is where jobs read and save, if given."""
     own = settings.worker
     log = telemetry.log("worker")
+    if (refusal := _confinement_refusal(settings)) is not None:
+        raise InvalidRequest(refusal)
     if (missing := missing_protection()) is not None:
         log.warning(missing)
     pid = os.getpid()
@@ -112,8 +115,20 @@ def build_single_jobs(
         recycle=settings.worker.recycle,
         readable=settings.worker.readable,
         hidden=hidden_paths(settings),
+        refusal=_confinement_refusal(settings),
     )
     return SingleJobs(config, now=clock)
+
+
+def _confinement_refusal(settings: Settings) -> str | None:
+    """Why runners may not run here: they cannot be confined, and the settings require it."""
+    missing = missing_protection()
+    if missing is None or settings.worker.confinement != "required":
+        return None
+    return (
+        f"{missing}. No runner is started here, because worker.confinement is `required`, as in the enterprise "
+        "profile; `available` starts them all the same"
+    )
 
 
 def _imports(plugins: Plugins) -> tuple[str, ...]:

@@ -101,6 +101,14 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
             "in their options and their own document: such as models.",
         ),
     ] = ()
+    confinement: Annotated[
+        Literal["required", "available"],
+        Meta(
+            description="`required`: no worker starts on a machine where the kernel cannot keep runners from other "
+            "documents and from sockets, as in the enterprise profile. `available`: it starts, and the log says what "
+            "is missing.",
+        ),
+    ] = "available"
     transient_attempts: Annotated[
         int,
         Meta(

@@ -66,7 +66,12 @@ def sandbox_layers() -> tuple[Layer, ...]:
 
 
 def missing_protection() -> str | None:
-    """What the service says when it starts on a kernel without Landlock; None where runners are confined."""
+    """What is missing where runners are not confined, in a sentence without its full stop; None where they are."""
+    if os.uname().machine not in confinement.CALLS:
+        return (
+            f"there is no list of system calls for {os.uname().machine}: a runner that a document takes over can open "
+            "sockets and start programs; run documents of strangers on x86_64 or aarch64"
+        )
     if confinement.landlock_abi() > 0:
         return None
     who = "root" if os.geteuid() == 0 else "the user of this service"

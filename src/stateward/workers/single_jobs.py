@@ -27,7 +27,7 @@ CLOSE_S_MAX = 5.0
 
 
 class SingleJobConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How single jobs are run; the names are those of `WorkerConfig`."""
+    """How single jobs are run; the names are those of `WorkerConfig`. `refusal` is why none may be run here."""
 
     limits: Limits
     scratch_root: Path
@@ -36,6 +36,7 @@ class SingleJobConfig(msgspec.Struct, frozen=True, kw_only=True):
     recycle: Literal["always", "owner", "jobs"] = "owner"
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    refusal: str | None = None
 
 
 class SingleJobs:
@@ -61,6 +62,8 @@ class SingleJobs:
     ) -> Result:
         """Run one job to its end, within its time; `owner` is who submitted its document."""
         config = self._config
+        if config.refusal is not None:
+            raise InvalidRequest(config.refusal)
         child = self._fit_child(
             owner,
             Grants(
