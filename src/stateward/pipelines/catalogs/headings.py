@@ -2,13 +2,23 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
+from stateward.pipelines.catalogs.contents import (
+    CELLS_SEEN_MAX,
+    PriceOrder,
+    cells_of,
+    columns_below,
+    is_numeric,
+    price_order,
+    roles_by_content,
+)
 from stateward.pipelines.catalogs.currencies import (
     currency_in_name,
     currency_in_words,
@@ -19,6 +29,7 @@ from stateward.pipelines.kit.dates import fold
 HEADING_CHARS_MAX = 80
 HEADING_ROWS_MAX = 40  # titles and addresses stand above the headings of a price list
 ROLES_MIN = 2
+HEADINGS_MIN = 3  # of a row of headings that are not understood
 # Without one of these no row can be told from another.
 IDENTITIES = frozenset({"sku", "gtin", "barcode", "handle", "number", "mpn"})
 PRODUCT_ROLES = frozenset({"price", "title", "category", "brand", "sale_price", "list_price"})
@@ -32,9 +43,9 @@ PRICE_UNSURE = "PRICE_UNSURE"
 # Who sells by a list of both asks for the net price; the other one is the same with the tax in it.
 GROSS = frozenset({"brutto", "bruttopreis", "gross", "ttc", "incl", "inkl", "including"})
 GROSS_RANK = 10_000  # behind every other heading of a price
-LIST_SHARE_MIN = 0.2  # of the list price, that a dealer pays at least
 QUALIFIED_RANK = 1_000  # behind every heading that is known as a whole
-CELLS_SEEN_MAX = 50  # of a column, when a currency is looked for
+PHRASE_RANK = 20_000  # behind all of them: a heading of which only the word for a price is known
+PHRASE_WORDS_MAX = 5
 # Columns by which a program names itself. In WooCommerce, Type is simple, variable or variation.
 SHOPIFY = frozenset({"handle", "variant price"})
 WOOCOMMERCE = frozenset({"regular price", "type"})
@@ -46,11 +57,10 @@ GTINS = frozenset({"gtin", "upc", "ean", "isbn", "jan", "8", "12", "13", "14"})
 GTIN_NAMES_MIN, CONNECTOR_CHARS_MAX = 2, 5
 _SIGNS = re.compile(r"[\W_]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
-_DECIMALS = re.compile(r"^\D{0,5}[\d.,' ]*\d[.,]\d{1,4}\D{0,5}$")
-PAIRS_MIN = 3  # of a price and a list price
-_PLAIN_AMOUNT = re.compile(r"\D{0,4}(\d{1,3}(?:[.,' ]?\d{3})*|\d+)(?:[.,](\d{1,2}))?\D{0,4}")
-_CENTS = re.compile(r"\d[.,]\d{2}\D{0,4}$")
 _PRICE_BELOW = "no heading is known as that of a price; {} is taken for it, which is below the list price in each row"
+_BY_ONE_WORD = "no heading is known as that of a price; {} is taken for it, by one word of it"
+_OTHER_PRICE = "{} may be the price as well; {} was taken"
+_DIGITS = re.compile(r"[\d.,\s%€$£-]*\d[\d.,\s%€$£-]*")
 _NO_PRICE = "no heading is known as that of a price, and products have none; {} may be it"
 # Codes of currencies are words, too (ALL, TOP), and an address may have one.
 _PRICE_WORD = re.compile(
@@ -71,6 +81,7 @@ class ColumnPlan(NamedTuple):
     format: str
     currency: str
     doubts: tuple[str, ...] = ()  # sentences about columns that may be prices
+    orders: tuple[PriceOrder, ...] = ()  # of the price and other prices, that nearly all rows keep
 
     @property
     def width(self) -> int:
@@ -162,6 +173,24 @@ def _without_currency(heading: str) -> str:
     return " ".join(word for word in words if not is_currency_word(word))
 
 
+@lru_cache(maxsize=8192)
+def is_price_phrase(heading: str) -> bool:
+    """Whether a heading is a word for a price with others that are not known: `PREZZO BT €`, `Price A`."""
+    words = simplify(_without_currency(heading)).split()
+    beside = _phrases()
+    is_named = not beside["price"].isdisjoint(words)
+    return is_named and len(words) <= PHRASE_WORDS_MAX and beside["no_price"].isdisjoint(words)
+
+
+@cache
+def _phrases() -> dict[str, frozenset[str]]:
+    data = msgspec.yaml.decode((files(__package__) / "headings.yaml").read_text("utf-8"))
+    return {
+        role: frozenset(simplify(word) for line in lines for word in line.split())
+        for role, lines in data["phrases"].items()
+    }
+
+
 def roles_in(cells: Sequence[str]) -> set[str]:
     """The roles that a row of headings names."""
     return {role for cell in cells if (role := role_of(cell.strip())[0])}
@@ -205,11 +234,32 @@ def heading_row(rows: Sequence[Sequence[str]]) -> int | None:
     return at if at is not None and is_heading(first[at]) else None
 
 
-def plan_of(
-    headings: Sequence[str], format_: str, rows: Sequence[Sequence[str]] = ()
-) -> ColumnPlan:
-    """The roles of all columns, decided once for a file, by its headings and its first rows."""
-    names = tuple(" ".join(cell.split()) for cell in headings)
+def heading_row_by_content(rows: Sequence[Sequence[str]]) -> tuple[int, dict[str, int]] | None:
+    """The place of a row of words below which columns hold products, and what its words do not say of them."""
+    for at, cells in enumerate(rows[:HEADING_ROWS_MAX]):
+        told = [cell for cell in cells if cell.strip()]
+        if len(told) < HEADINGS_MIN or any(map(_DIGITS.fullmatch, told)):
+            continue
+        known = {role: place for role, (_, place) in _best_places(cells, rows[at + 1 :]).items()}
+        _lend(known, "")
+        if places := roles_by_content(rows[at + 1 :], known):
+            return at, {role: place for role, place in places.items() if role not in known}
+    return None
+
+
+def number_by_content(rows: Sequence[Sequence[str]], at: int) -> dict[str, int]:
+    """The column of codes below headings that name no number of a product: without one no row would be a product."""
+    below = rows[at + 1 :]
+    known = {role: place for role, (_, place) in _best_places(rows[at], below).items()}
+    _lend(known, "")
+    if known.keys() & {"sku", "handle", "number"}:
+        return {}
+    found = roles_by_content(below, known)
+    return {"sku": found["sku"]} if "sku" in found else {}
+
+
+def _best_places(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tuple[int, int]]:
+    """Each role that headings name, with the rank of its heading and its place."""
     simple = {simplify(name) for name in names}
     best: dict[str, tuple[int, int]] = {}
     for at, name in enumerate(names):
@@ -218,11 +268,27 @@ def plan_of(
             role, rank = "kind", 0
         if role == "price" and not GROSS.isdisjoint(simplify(name).split()):
             rank += GROSS_RANK
+        if not role and is_price_phrase(name) and cells_of(rows, at) and is_numeric(rows, at):
+            role, rank = "price", PHRASE_RANK
         if role and (role not in best or rank < best[role][0]):
             best[role] = rank, at
-    places = {role: at for role, (_, at) in best.items()}
+    return best
+
+
+def plan_of(
+    headings: Sequence[str],
+    format_: str,
+    rows: Sequence[Sequence[str]] = (),
+    *,
+    by_content: Mapping[str, int] = MappingProxyType({}),
+) -> ColumnPlan:
+    """The roles of all columns, decided once for a file, by its headings and its first rows."""
+    names = tuple(" ".join(cell.split()) for cell in headings)
+    simple = {simplify(name) for name in names}
+    best = _best_places(names, rows)
+    places = {role: at for role, (_, at) in best.items()} | dict(by_content)
     places.pop(BARE_PRICE, None)
-    doubts: tuple[str, ...] = ()
+    doubts = _doubts_of_phrase(names, rows, best)
     bare = [at for at, name in enumerate(names) if role_of(name)[0] == BARE_PRICE]
     if bare and not {"price", "sale_price"} & places.keys():
         seen = [[row[at] for row in rows[:CELLS_SEEN_MAX] if at < len(row)] for at in bare]
@@ -235,7 +301,7 @@ def plan_of(
     format_ = _program(simple) or format_
     if not {"price", "sale_price"} & places.keys() and "list_price" in places:
         unknown = [at for at in range(len(names)) if at not in places.values()]
-        below = _columns_below(rows, places["list_price"], unknown)
+        below = columns_below(rows, places["list_price"], unknown)
         if len(below) == 1:
             places["price"] = below[0]
             doubts = (_PRICE_BELOW.format(names[below[0]] or below[0] + 1),)
@@ -243,7 +309,7 @@ def plan_of(
     taken = set(places.values())
     if not bare and not PRICES & places.keys():
         numeric = [
-            name for at, name in enumerate(names) if at not in taken and _is_numeric(rows, at)
+            name for at, name in enumerate(names) if at not in taken and is_numeric(rows, at)
         ]
         doubts = (_NO_PRICE.format(", ".join(numeric)),) if numeric else ()
     others = tuple(
@@ -259,35 +325,48 @@ def plan_of(
         ),
         "",
     )
-    return ColumnPlan(names, places, others, format_, currency, doubts)
+    return ColumnPlan(
+        names,
+        places,
+        others,
+        format_,
+        currency,
+        doubts,
+        _price_orders(names, rows, places, format_),
+    )
 
 
-def _columns_below(rows: Sequence[Sequence[str]], listed: int, unknown: Iterable[int]) -> list[int]:
-    """Columns without a known heading that are below the list price in every row: what dealers pay."""
-    found = []
-    for at in unknown:
-        pairs = [
-            (_number(row[at]), _number(row[listed]))
-            for row in rows[:CELLS_SEEN_MAX]
-            if max(at, listed) < len(row)
-        ]
-        cells = [row[at].strip() for row in rows[:CELLS_SEEN_MAX] if at < len(row)]
-        if not all(map(_CENTS.search, filter(None, cells))) or any("%" in cell for cell in cells):
-            continue  # a height or a share: prices are told in cents
-        shares = [one / other for one, other in pairs if one is not None and other]
-        is_below = all(LIST_SHARE_MIN < share < 1 for share in shares)
-        if len(shares) >= PAIRS_MIN and is_below and len({*shares}) > 1:
-            found.append(at)
-    return found
+def _doubts_of_phrase(
+    names: Sequence[str], rows: Sequence[Sequence[str]], best: Mapping[str, tuple[int, int]]
+) -> tuple[str, ...]:
+    """That a column is the price by one word of its heading alone; and the others that could be."""
+    rank, chosen = best.get("price", (0, 0))
+    if rank != PHRASE_RANK:
+        return ()
+    others = [
+        name
+        for at, name in enumerate(names)
+        if at != chosen and is_price_phrase(name) and cells_of(rows, at) and is_numeric(rows, at)
+    ]
+    doubts = tuple(_OTHER_PRICE.format(name, names[chosen]) for name in others)
+    return doubts or (_BY_ONE_WORD.format(names[chosen]),)
 
 
-def _number(cell: str) -> float | None:
-    """An amount in cents or whole, by its last sign; a comparison of two columns needs no more."""
-    found = _PLAIN_AMOUNT.fullmatch(cell.strip())
-    if found is None:
-        return None
-    whole, rest = re.sub(r"\D", "", found[1]), found[2] or ""
-    return float(f"{whole}.{rest or 0}")
+def _price_orders(
+    names: Sequence[str], rows: Sequence[Sequence[str]], places: Mapping[str, int], format_: str
+) -> tuple[PriceOrder, ...]:
+    """How the price stands to the other prices of a row: a sale price is compared where it is read."""
+    price = places.get("price")
+    if price is None or format_ in PROGRAMS:
+        return ()
+    kinds = PRICES - {"sale_price"} | {BARE_PRICE}
+    others = [
+        at
+        for at, name in enumerate(names)
+        if at != price and (role_of(name)[0] in kinds or is_price_phrase(name))
+    ]
+    found = (price_order(rows, price, at) for at in others)
+    return tuple(order for order in found if order is not None)
 
 
 def _holds_kinds(rows: Sequence[Sequence[str]], at: int) -> bool:
@@ -296,12 +375,6 @@ def _holds_kinds(rows: Sequence[Sequence[str]], at: int) -> bool:
     return not cells.isdisjoint(VARIANTS) and all(
         word.strip() in KINDS for cell in cells for word in cell.split(",")
     )
-
-
-def _is_numeric(rows: Sequence[Sequence[str]], at: int) -> bool:
-    """Whether the first cells of a column without a role are numbers with decimals, as prices are."""
-    cells = [row[at] for row in rows[:CELLS_SEEN_MAX] if at < len(row) and row[at].strip()]
-    return sum(map(bool, map(_DECIMALS.search, cells))) * 2 > len(cells)
 
 
 def choose_bare_price(
@@ -317,7 +390,7 @@ def choose_bare_price(
         return None, (f"{titles}: prices or weights? No currency tells, and no price was taken",)
     first, *others = told
     taken = columns[first][0]
-    return first, tuple(f"{columns[at][0]} may be the price as well; {taken} was taken" for at in others)  # fmt: skip
+    return first, tuple(_OTHER_PRICE.format(columns[at][0], taken) for at in others)
 
 
 def _tells_currency(name: str, cells: Sequence[str]) -> bool:
@@ -333,7 +406,8 @@ def _lend(places: dict[str, int], format_: str) -> None:
         places["sku"] = places.pop("number")
     if "title" not in places and "description" in places:
         places["title"] = places.pop("description")
-    if not {"price", "sale_price"} & places.keys() and "list_price" in places:
+    # What a thing cost before is its price, where only its sale price stands beside it.
+    if "price" not in places and "list_price" in places:
         places["price"] = places.pop("list_price")
 
 

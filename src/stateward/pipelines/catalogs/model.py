@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-READER_VERSION = 7  # to be increased by a change after which the same bytes give other observations
+READER_VERSION = 8  # to be increased by a change after which the same bytes give other observations
 NOTES_MAX = 20
 NOTE_CHARS_MAX = 300
 
@@ -25,7 +25,7 @@ class PrintedProduct(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """
 
     where: ProductPlace
-    fault: str = ""  # what is wrong with the row as a row: LONG_ROW, SHORT_ROW
+    fault: str = ""  # what is wrong with the row as a row: LONG_ROW, SHORT_ROW, PRICE_ORDER
     handle: str = ""
     sku: str = ""
     number: str = ""

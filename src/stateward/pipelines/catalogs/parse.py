@@ -15,12 +15,15 @@ from stateward.pipelines.catalogs.currencies import currency_in
 from stateward.pipelines.catalogs.model import CatalogReading, Observation, ParseSummary, notes_of
 from stateward.pipelines.catalogs.options import CatalogOptions
 from stateward.pipelines.catalogs.readers import read_catalog
+from stateward.pipelines.catalogs.sheets import SHEET_UNREAD
+from stateward.pipelines.catalogs.tables import COLUMNS_UNSURE
 from stateward.pipelines.kit.archive_repair import readable_path
 from stateward.pipelines.kit.failures import DAMAGED_FILE, damage_is_retried
 from stateward.pipelines.kit.money import vote_decimal
 from stateward.workers.sdk import Batch, Job, Outcome
 
 PROBLEMS_MAX = 1000
+FLAGGED = frozenset({DAMAGED_FILE, COLUMNS_UNSURE, SHEET_UNREAD})  # a person confirms the result
 PROBLEMS_LOGGED_MAX = 100
 # Distinct printed prices that vote on the decimal sign: enough for any table, and bounded for a hostile one.
 PRICES_MAX = 5_000
@@ -125,8 +128,8 @@ def _facts(about: ParseSummary) -> Fields:
     facts: Fields = {"format": about.format, "rows": about.rows}
     if notes := notes_of(about.problems):
         facts["notes"] = list(notes)
-    if any(each.code == DAMAGED_FILE for each in about.problems):
-        facts["flags"] = [DAMAGED_FILE]
+    if flags := [*dict.fromkeys(each.code for each in about.problems if each.code in FLAGGED)]:
+        facts["flags"] = list(flags)
     return facts
 
 

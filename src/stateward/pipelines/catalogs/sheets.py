@@ -5,6 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.catalogs.contents import holds_prices
 from stateward.pipelines.catalogs.headings import currency_above
 from stateward.pipelines.catalogs.model import CatalogReading, Observation
 from stateward.pipelines.catalogs.tables import RowBatch, no_catalog, table_observations
@@ -16,6 +17,7 @@ from stateward.pipelines.kit.spreadsheets import (
 )
 
 COVER_ROWS_MAX = 60
+SHEET_UNREAD = "SHEET_UNREAD"
 BATCH_ROWS = 100  # few enough that descriptions of some kilobytes fit into a chunk
 
 
@@ -24,6 +26,7 @@ def read_sheet(path: Path) -> CatalogReading:
     reading = CatalogReading("xlsx")
     parts: list[Iterator[list[Observation]]] = []
     told = ""
+    unread: list[str] = []
     for name, rows in read_sheets(path):
         if not any(any(cells) for cells in rows):
             continue
@@ -32,11 +35,18 @@ def read_sheet(path: Path) -> CatalogReading:
             parts.append(table_observations(row_batches(name if parts else None, rows), reading))
         except FatalFailure:
             reading.decisions.append(f"the sheet {name!r} holds no catalogue")
+            if holds_prices(rows):
+                unread.append(name)
             told = told or currency_above(rows[:COVER_ROWS_MAX])
         else:
             reading.decisions.append(f"the sheet {name!r} holds products")
     if not parts:
         raise no_catalog("no sheet has a row that names a SKU beside a title or a price")
+    for name in unread:
+        reading.note(
+            SHEET_UNREAD,
+            f"the sheet {name!r} has amounts beside texts, and no headings that name products; nothing of it was read",
+        )
     if told and not reading.currency:
         reading.currency = told
         reading.currency_why = f"a sheet without products names {told} beside its prices"

@@ -10,12 +10,15 @@ from stateward.pipelines.catalogs.headings import (
     ColumnPlan,
     currency_above,
     heading_row,
+    heading_row_by_content,
+    number_by_content,
     plan_of,
 )
 from stateward.pipelines.catalogs.model import ROLES, CatalogReading, Observation, ProductPlace
 
 BATCH_ROWS = 500  # as many as the SDK stores in one chunk
-LONG_ROW, SHORT_ROW = "LONG_ROW", "SHORT_ROW"
+LONG_ROW, SHORT_ROW, PRICE_ORDER = "LONG_ROW", "SHORT_ROW", "PRICE_ORDER"
+COLUMNS_UNSURE = "COLUMNS_UNSURE"
 SURPLUS = "(more cells)"
 KNOWN_MAX = 2_000
 
@@ -44,17 +47,34 @@ def table_observations(
     """The products of a table; its headings are looked for before this returns."""
     source = iter(batches)
     first = next(source, None)
-    at = None if first is None else heading_row(first.rows)
-    if first is None or at is None:
+    found = None if first is None else _headings_of(first.rows)
+    if first is None or found is None:
         raise no_catalog("no row names a SKU, GTIN or handle beside a title or a price")
-    maker = RowMaker(plan_of(first.rows[at], reading.format, first.rows[at + 1 :]), reading)
+    at, by_content = found
+    plan = plan_of(first.rows[at], reading.format, first.rows[at + 1 :], by_content=by_content)
+    maker = RowMaker(plan, reading)
     where = f"row {first.first + at}"
+    if by_content:
+        taken = ", ".join(
+            f"{plan.headings[place] or place + 1!r} for the {role}"
+            for role, place in sorted(by_content.items(), key=lambda each: each[1])
+        )
+        reading.note(
+            COLUMNS_UNSURE,
+            f"the headings in {where} are not understood; by what the columns hold, {taken} is taken",
+        )
     reading.decisions.append(f"the headings are in {where}")
     if not reading.currency and (named := currency_above(first.rows[:at])):
         reading.currency = named
         reading.currency_why = f"a line above the headings names {named}"
     rest = RowBatch(first.rows[at + 1 :], first.first + at + 1, first.lines[at + 1 :], first.sheet)
     return maker.all_observations(rest, source)
+
+
+def _headings_of(rows: Sequence[list[str]]) -> tuple[int, dict[str, int]] | None:
+    """The row of headings, and the columns that only their cells tell."""
+    at = heading_row(rows)
+    return heading_row_by_content(rows) if at is None else (at, number_by_content(rows, at))
 
 
 class RowMaker:
@@ -64,6 +84,7 @@ class RowMaker:
         self._width = plan.width
         self._others = plan.others
         self._places = [plan.places.get(role) for role in ROLES]
+        self._orders = plan.orders
         self._reading = reading
         # Cells without a role are mostly the same few words in all rows: each combination is made once.
         self._known: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, str]]] = {}
@@ -103,6 +124,11 @@ class RowMaker:
             faults = [self._fault(cells) for cells in rows]
             surplus = [" | ".join(cells[self._width :]).strip(" |") for cells in rows]
             rows = [self._fit(cells) for cells in rows]
+        if self._orders:
+            faults = [
+                fault or self._fault_of_prices(cells)
+                for fault, cells in zip(faults, rows, strict=False)
+            ]
         columns = list(zip(*rows, strict=True))
         others = self._other_cells(columns, len(rows))
         for at, text in enumerate(surplus):
@@ -132,6 +158,9 @@ class RowMaker:
         if len(cells) < self._width:
             return SHORT_ROW
         return LONG_ROW if any(cells[self._width :]) else ""
+
+    def _fault_of_prices(self, cells: Sequence[str]) -> str:
+        return PRICE_ORDER if any(order.is_broken_in(cells) for order in self._orders) else ""
 
     def _fit(self, cells: list[str]) -> list[str]:
         return [*cells[: self._width], *repeat("", self._width - len(cells))]
