@@ -332,7 +332,11 @@ def _task_answer(actor: str) -> Callable[[App, Task], Answer]:
 def _document(app: App, task: schemas.ReviewTask) -> dict[str, Any]:
     """A task, with its facts under names of their own: in camelCase, as external drivers read them and its ids."""
     plain: dict[str, Any] = msgspec.to_builtins(task)
-    named = {"review_task_id": task.record_id, "workflow_id": task.record_id, **task.facts}
+    named: dict[str, Any] = {
+        "review_task_id": task.record_id,
+        "workflow_id": task.record_id,
+        **task.facts,
+    }
     if confidence := app.plugins.record_view(task.machine).confidence:
         named[confidence] = task.confidence
     return {_camel(name): each for name, each in named.items()} | plain
