@@ -209,6 +209,18 @@ def test_a_revoked_key_is_told_nothing_of_a_request_that_is_wrong(
     assert [problem(wrong), problem(refused)] == ["invalid-request", "unauthenticated"]
 
 
+def test_what_a_query_may_have_is_told_only_to_who_may_ask(api: ApiClient) -> None:
+    viewer = api.with_key(name="eyes", role="viewer")
+    wrong = {"Authorization": "Bearer sw_nobodysid_wrong"}
+
+    for query in ("nonsense=1", "limit=some", "limit=1&limit=2"):
+        assert problem(api.http.get(f"/audit?{query}")) == "unauthenticated"
+        assert problem(api.http.get(f"/audit?{query}", headers=wrong)) == "unauthenticated"
+        assert problem(viewer.get(f"/audit?{query}")) == "forbidden"
+        assert problem(viewer.get(f"/records?{query}")) == "invalid-request"
+    assert problem(api.http.get("/healthz?nonsense=1")) == "invalid-request"
+
+
 def test_a_revoked_key_without_the_right_to_send_is_told_nothing_of_its_role(
     api: ApiClient,
 ) -> None:

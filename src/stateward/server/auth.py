@@ -169,8 +169,8 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     if method == OPTIONS:
         raise OptionsAsked(_methods(connection))
     check_address_text(connection)
-    check_query(connection, handler)
     if handler.opt["right"] == ANYBODY:
+        check_query(connection, handler)
         # What is for everybody has one address: the router finds `//healthz` and `/healthz/`, and a proxy may not.
         path = connection.scope["raw_path"]
         if b"//" in path or (path.endswith(b"/") and path != b"/"):
@@ -200,6 +200,9 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
         elif caller.key is not None and not caller.is_assumed:
             service.used(caller.key.id)
         _check_right(caller, right)
+        check_query(
+            connection, handler
+        )  # strangers and other roles are not told what a route knows
     except Refusal:
         await confirm_caller(connection)
         raise
