@@ -78,6 +78,13 @@ def unique_index(forger: Forger) -> None:
     forger.later("CREATE UNIQUE INDEX planted ON holds (actor)")
 
 
+def failing_index(forger: Forger) -> None:
+    """It refuses every record that fails, in the statement that would say so."""
+    forger.later(
+        "CREATE INDEX planted ON records (json_extract(iif(status = 'failed', '{', '{}'), '$'))"
+    )
+
+
 def true_as_two(forger: Forger) -> None:
     """What is true in one place and not equal to 1 in another."""
     forger.run(f"UPDATE outputs SET is_retryable = is_retryable + 2 {FIRST}")

@@ -289,6 +289,13 @@ REWRITINGS = [
         {"database"},
     ),
     Rewriting(
+        "an index that fails for some rows is planted",
+        hidden_edits.failing_index,
+        UNSEALED,
+        ALONE,
+        {"database"},
+    ),
+    Rewriting(
         "a truth value becomes another number",
         hidden_edits.true_as_two,
         UNSEALED,

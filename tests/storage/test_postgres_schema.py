@@ -159,6 +159,14 @@ def test_it_tells_how_durable_it_is(database: PostgresDatabase) -> None:
             "DROP INDEX transitions_event; CREATE UNIQUE INDEX transitions_event ON transitions (event_id, seq)",
             "index transitions_event of transitions is not as Stateward made it",
         ),
+        ("CREATE INDEX ours ON records ((1 / (length(status) - 6)))", "index ours of records is not one of"),
+        ("CREATE INDEX ours ON records (id) WHERE 1 / (length(status) - 6) > 0", "index ours of records is not one of"),
+        (
+            "CREATE OPERATOR CLASS public.ours FOR TYPE text USING btree AS OPERATOR 1 pg_catalog.<,"
+            " OPERATOR 3 pg_catalog.=, FUNCTION 1 pg_catalog.bttextcmp(text, text);"
+            " CREATE INDEX ours ON records (status public.ours)",
+            "index ours of records is not one of",
+        ),
         ("ALTER TABLE transitions ALTER actor TYPE varchar(500)", "column actor of transitions is not as"),
         ("ALTER TABLE transitions ALTER actor SET DEFAULT 'me'", "column actor of transitions is not as"),
         ("ALTER TABLE transitions ALTER actor DROP NOT NULL", "column actor of transitions is not as"),

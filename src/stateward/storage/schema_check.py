@@ -2,10 +2,10 @@
 
 Each can change what is written before it is sealed, or what is read behind the back of a verification: a trigger or a
 rule acts by itself, a default fills in what was not written, a view in the place of a table shows one thing now and
-another later, a partial index leaves rows out of lists, a policy leaves them out for some logins, and without its
-unique index the same event counts twice.
+another later, a partial index leaves rows out of lists, one over an expression refuses rows for which that fails, a
+policy leaves them out for some logins, and without its unique index the same event counts twice.
 
-What an operator added beside them, such as an index for reports, is no fault: it can do none of these.
+What an operator added beside them, such as an index over columns for reports, is no fault: it can do none of these.
 """
 
 import re
@@ -23,6 +23,8 @@ _LOOK = "look at it, and make it as it was, or restore a backup"
 _PLANTED = (
     "{} is not one of Stateward: it may change what is written or read; look at it, and drop it"
 )
+_PLAIN_INDEX = re.compile(r"CREATEINDEX\w+\([\w,]+\)", re.IGNORECASE)  # without its blanks
+_COLLATIONS = re.compile(r"COLLATE(BINARY|NOCASE|RTRIM)", re.IGNORECASE)
 _SQLITE = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name"
 _OF_NO_EXTENSION = "NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = {}.oid AND d.deptype = 'e')"
 # None of these is ours. An operator or a type that fits a comparison better than PostgreSQL's would take its place.
@@ -72,7 +74,10 @@ FROM pg_class t JOIN pg_constraint k ON k.conrelid = t.oid AND k.contype <> 'n' 
 UNION ALL
 SELECT t.relname::text, 'index ' || c.relname,
     pg_get_indexdef(i.indexrelid) || CASE WHEN i.indisvalid THEN '' ELSE ' (not valid)' END
-FROM pg_class t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique JOIN pg_class c ON c.oid = i.indexrelid
+FROM pg_class t JOIN pg_index i ON i.indrelid = t.oid AND (i.indisunique OR i.indexprs IS NOT NULL
+    OR i.indpred IS NOT NULL OR EXISTS (SELECT FROM unnest(i.indclass) u (own) JOIN pg_opclass o ON o.oid = u.own
+        WHERE o.opcnamespace <> 'pg_catalog'::regnamespace AND {_OF_NO_EXTENSION.format("o")}))
+JOIN pg_class c ON c.oid = i.indexrelid
 {_IN_SCHEMA} AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u'))
 UNION ALL
 SELECT t.relname::text, 'trigger ' || g.tgname,
@@ -125,9 +130,13 @@ def changed_in_sqlite(database: Database) -> list[str]:
 
 
 def _is_acting(kind: str, sql: str, *, is_ours: bool) -> bool:
-    """Whether something planted in a file acts by itself: a trigger, or an index that refuses rows of our tables."""
-    is_unique = kind == "index" and sql.upper().startswith("CREATEUNIQUE")
-    return kind == "trigger" or (is_unique and is_ours)
+    """Whether something planted in a file acts by itself: a trigger, or an index that may refuse rows of our tables.
+
+    That is one that is unique, and one that computes something of a row, which may fail: only columns are sure.
+    """
+    sql = _COLLATIONS.sub("", sql)  # any other is code of someone else
+    is_plain = _PLAIN_INDEX.fullmatch(sql) is not None and "COLLATE" not in sql.upper()
+    return kind == "trigger" or (kind == "index" and is_ours and not is_plain)
 
 
 @cache
