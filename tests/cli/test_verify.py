@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
 import pytest
 import yaml
 
+from lab.chaos.faults import no_mounts, small_disk
 from lab.s3 import ENVIRONMENT, S3Server
 from stateward.app import databases
 from stateward.cli.exit_codes import Exit
@@ -162,12 +164,56 @@ def test_a_store_on_a_full_disk_is_verified_by_reading_alone(
     assert done.exit_code == 0
     assert "the disk is full; it is only read" in done.stderr
     assert "3 records and 13 transitions are sound" in done.stderr
-    assert demo("list").exit_code == Exit.DISK_FULL
+    assert demo("list").exit_code == Exit.OK  # as all that only reads
+    assert demo("cancel", demo.ids()[0]).exit_code == Exit.DISK_FULL
     advice = demo("doctor")
     assert advice.exit_code == Exit.FOUND_PROBLEMS
     assert "FAILED  database: the disk is full; the store is only read" in advice.stdout
     assert "ok      dead letters: none" in advice.stdout
     assert advice.stdout.count("database:") == 1
+
+
+@pytest.mark.skipif(bool(no_mounts()), reason=no_mounts())
+def test_what_only_reads_works_on_a_disk_that_has_no_byte_left(demo: Shell, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with small_disk(disk):
+        shutil.copytree(demo.data, disk / "data", ignore=shutil.ignore_patterns("*-wake"))
+        with suppress(OSError), (disk / "fill").open("wb", buffering=0) as file:
+            while True:
+                file.write(b"\0" * 4096)
+        full = Shell(disk / "data")
+        record = demo.ids()[0]
+
+        for command in (
+            ("list",), ("status", record), ("history", record), ("items", record), ("logs", record), ("counts",),
+            ("explain", record), ("errors",), ("audit", "list"), ("review", "list"), ("dead-letters",),
+            ("search", "coffee"), ("verify", "--documents"), ("export", "history", "--out", str(tmp_path / "history")),
+        ):  # fmt: skip
+            done = full(*command)
+            assert (done.exit_code, "it is only read" in done.stderr) == (Exit.OK, True), done
+        refused = full("cancel", record)
+
+    assert refused.exit_code == Exit.DISK_FULL
+    assert full("verify", str(tmp_path / "history")).exit_code == Exit.OK
+
+
+@pytest.mark.skipif(bool(no_mounts()), reason=no_mounts())
+def test_a_store_that_was_begun_on_a_full_disk_is_called_that(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with small_disk(disk):
+        (disk / "data").mkdir()
+        with suppress(OSError), (disk / "fill").open("wb", buffering=0) as file:
+            while True:
+                file.write(b"\0" * 4096)
+        full = Shell(disk / "data")
+
+        begun = full("submit", __file__)
+        asked = [full(*each) for each in (("doctor",), ("list",), ("verify",))]
+
+    assert begun.exit_code == Exit.DISK_FULL
+    assert [each.exit_code for each in asked] == [Exit.STORE] * 3
+    for each in asked:
+        assert "holds no store yet: it was begun" in each.stderr
 
 
 def test_documents_that_changed_or_are_gone_are_found(demo: Shell) -> None:

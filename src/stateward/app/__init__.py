@@ -450,6 +450,7 @@ class App:
             signing_key=lambda: signing_key_of(self.settings),
             artifacts=self.artifacts,
             mirror=self.settings.ledger.mirror,
+            is_read_only=self.is_read_only,
         )
 
     @cached_property

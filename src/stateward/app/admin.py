@@ -58,7 +58,9 @@ class Admin:
         worker_keys: WorkerKeys,
         signing_key: Callable[[], str | None] = lambda: None,
         mirror: str | None = None,
+        is_read_only: bool = False,
     ) -> None:
+        self._is_read_only = is_read_only
         self._signing_key = signing_key
         self._artifacts = artifacts
         self._mirror = mirror
@@ -218,10 +220,11 @@ class Admin:
         return compare(self._store, folder, progress=progress)
 
     def export(self, folder: Path, *, progress: Progress = lambda *_: None) -> dict[str, int]:
-        """Write the whole history as files."""
+        """Write the whole history as files. Who did so is noted, but of a store that is only read."""
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
-        self._note(EXPORTED, person(), {"what": "history"})
+        if not self._is_read_only:
+            self._note(EXPORTED, person(), {"what": "history"})
         return export(
             self._store, folder, audit=self._audit, signer=self._signer(), progress=progress
         )

@@ -1,6 +1,5 @@
 """`backup` makes a set of everything an installation holds, `restore` brings one back."""
 
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,8 @@ from stateward.cli.output import plural, write, write_table
 from stateward.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from stateward.app import App
     from stateward.app.backup_places import BackupPlace, BackupSet
     from stateward.app.known_elsewhere import Elsewhere
     from stateward.settings import Settings
@@ -69,7 +67,7 @@ def backup(
         return _show_sets(context, place.sets())
     if is_check:
         return _check(context, place)
-    with _app_to_copy(context) as app:
+    with context.local_app(only_reads=True) as app:  # a full disk is the one that wants a backup
         maker = Backup(
             app.settings, place, database=app.database, config=context.config, clock=app.clock
         )
@@ -88,20 +86,6 @@ def backup(
         if more:
             context.say(f"kept, because they hold more than this store: {', '.join(more)}")
     return Exit.FOUND_PROBLEMS if made.missing else Exit.OK
-
-
-@contextmanager
-def _app_to_copy(context: CliContext) -> "Iterator[App]":
-    """A store on a disk without a free byte cannot be opened for writing, and is the one that wants a backup."""
-    from stateward.core.errors import StoreFull
-
-    with ExitStack() as opened:
-        try:
-            app = opened.enter_context(context.local_app())
-        except StoreFull as error:
-            context.say(f"{error}; it is only read")
-            app = opened.enter_context(context.local_app(is_read_only=True))
-        yield app
 
 
 @click.command(

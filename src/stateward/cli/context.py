@@ -76,13 +76,13 @@ class CliContext:
         return load_settings(self.config, profile=self.profile, data=self.data, server=self.server)
 
     @contextmanager
-    def app(self) -> Iterator["AppProtocol"]:
+    def app(self, *, only_reads: bool | None = None) -> Iterator["AppProtocol"]:
         """A Stateward for this command: in this process, or with --server over HTTP."""
         settings = self.settings()
         if settings.server.url is None:
             from stateward.cli.local import LocalApp
 
-            with self.local_app(settings) as app:
+            with self.local_app(settings, only_reads=only_reads) as app:
                 yield LocalApp(app)
         else:
             from stateward.cli.remote import RemoteApp
@@ -109,13 +109,15 @@ class CliContext:
         *,
         is_runner: bool = False,
         is_read_only: bool = False,
+        only_reads: bool | None = None,
     ) -> Iterator["App"]:
         """An App on the database itself, for commands that cannot work over HTTP; it logs warnings only, to stderr.
 
         A caller that passes settings has decided where they apply; otherwise a server in them is refused.
+        `only_reads`: nothing has to be written, as by default for commands that read; where nothing can be, on a full
+        disk or in a folder of someone else, the store is only read then.
         """
         from stateward import telemetry
-        from stateward.app import App
 
         if settings is None:
             settings = self.settings()
@@ -130,9 +132,27 @@ class CliContext:
         telemetry.set_up(level="warning", stream=sys.stderr)
         with (
             self._settings_for_reading(settings) as used,
-            App(used, is_runner=is_runner, is_read_only=is_read_only) as app,
+            self._open_app(used, only_reads, is_runner=is_runner, is_read_only=is_read_only) as app,
         ):
             yield app
+
+    def _open_app(
+        self, settings: "Settings", only_reads: bool | None, *, is_runner: bool, is_read_only: bool
+    ) -> "App":
+        from stateward.app import App
+        from stateward.core.errors import StoreFull
+
+        current = click.get_current_context(silent=True)
+        if only_reads is None:
+            only_reads = current is not None and _is_reading(current)
+        is_read_only = is_read_only or (only_reads and is_unwritable(settings))
+        try:
+            return App(settings, is_runner=is_runner, is_read_only=is_read_only)
+        except StoreFull as error:
+            if is_read_only or not only_reads:
+                raise
+            self.say(f"{error}; it is only read")
+        return App(settings, is_read_only=True)
 
     def whole_id(self, app: "App | Client", given: str) -> str:
         """The id of a record that a person means, who may have typed its beginning."""
@@ -391,6 +411,14 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, as they can be typed."""
         _write_examples(self.examples, formatter)
+
+
+def is_unwritable(settings: "Settings") -> bool:
+    """Whether the database is a file of this machine where nothing can be written."""
+    path = settings.store_path
+    if settings.server.url is not None or path is None or not path.exists():
+        return False
+    return not os.access(path, os.W_OK) or not os.access(path.absolute().parent, os.W_OK)
 
 
 def _is_reading(ctx: click.Context) -> bool:

@@ -9,6 +9,7 @@ from stateward.cli.context import (
     CliContext,
     Command,
     Group,
+    is_unwritable,
     pass_context,
 )
 from stateward.cli.exit_codes import Exit
@@ -173,7 +174,7 @@ def verify(
     if place is not None:
         _use_store(context, place)
     checkpoint = None if kept is None else _read_kept(kept, signed_by)
-    verdict, mirrored = _verify_as_it_can(
+    verdict, mirrored = _verify(
         context, kept, folder, with_documents=with_documents, is_read_only=read_only
     )
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
@@ -222,28 +223,6 @@ def _tell(
         context.say(sentence)
 
 
-def _verify_as_it_can(
-    context: CliContext,
-    kept: Path | None,
-    folder: Path | None,
-    *,
-    with_documents: bool,
-    is_read_only: bool,
-) -> "tuple[Verification, dict[str, object] | None]":
-    """What was found; where the disk of the store has no byte left to open it for writing, by reading alone."""
-    from stateward.core.errors import StoreFull
-
-    try:
-        return _verify(
-            context, kept, folder, with_documents=with_documents, is_read_only=is_read_only
-        )
-    except StoreFull as error:
-        if is_read_only or context.settings().server.url is not None:
-            raise
-        context.say(f"{error}; it is only read")
-        return _verify(context, kept, folder, with_documents=with_documents, is_read_only=True)
-
-
 def _verify(
     context: CliContext,
     kept: Path | None,
@@ -254,7 +233,6 @@ def _verify(
 ) -> "tuple[Verification, dict[str, object] | None]":
     """What was found. What is compared with a file of this machine is verified here; all else where the data is."""
     _refuse_nothing(context)
-    is_read_only = is_read_only or _is_unwritable(context)
     if folder is None and not with_documents and not is_read_only:
         from stateward.proofs.checkpoints import kept_text
 
@@ -293,9 +271,8 @@ def _consistency(
     else:
         if place is not None:
             _use_store(context, place)
-        is_read_only = is_read_only or _is_unwritable(context)
         with context.local_app(is_read_only=is_read_only) as own:
-            proof = own.admin.prove(old, new, is_stored=not is_read_only)
+            proof = own.admin.prove(old, new, is_stored=not own.is_read_only)
     found = list(inconsistencies(old, new, proof))
     if out is not None and not found:
         out.write_text(proof_text(proof), "utf-8")
@@ -321,17 +298,6 @@ def _refuse_nothing(context: CliContext) -> None:
     is_elsewhere = settings.server.url is not None or path is None or path.exists()
     if not is_elsewhere and not settings.data_path.exists():
         raise InvalidRequest(f"there is no store at {path}: name its data folder with --data")
-
-
-def _is_unwritable(context: CliContext) -> bool:
-    """Whether the database is a file where nothing can be written."""
-    import os
-
-    settings = context.settings()
-    path = settings.store_path
-    if settings.server.url is not None or path is None or not path.exists():
-        return False
-    return not os.access(path, os.W_OK) or not os.access(path.absolute().parent, os.W_OK)
 
 
 def _is_ledger(place: Path) -> bool:
@@ -527,9 +493,9 @@ def _diagnose(context: CliContext) -> "Diagnosis":
     from stateward.core.errors import StoreFull
 
     why = "nothing can be written to the data folder"
-    if not _is_unwritable(context):
+    if not is_unwritable(context.settings()):
         try:
-            with context.app() as app:
+            with context.app(only_reads=False) as app:
                 return app.doctor()
         except StoreFull as error:
             if context.settings().server.url is not None:

@@ -140,6 +140,12 @@ class SqliteDatabase:
             self._execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
             found = self._schema_version()
         steps = len(migrations("sqlite"))
+        if not found:
+            self.close()
+            raise StoreMismatch(
+                f"{self._path} holds no store yet: it was begun, and its tables were not written, as on a full disk; "
+                "free some space and give the command again"
+            )
         if found != steps:
             self.close()
             age = "an older" if found < steps else "a newer"
