@@ -399,3 +399,12 @@ def test_erasure_holds_and_retention_are_the_servers(api: ApiClient) -> None:
     assert (done["erased"], api.app.record(record_id).labels) == ([record_id], {})
     assert any("unused parts of the database" in each for each in done["copies"])
     assert "there are no rules" in far(api, "retention").stderr
+
+
+def test_ids_are_begun_over_http_as_they_are_beside_the_database(api: ApiClient) -> None:
+    record_id = api.sent()
+    begun = record_id[:4]  # the prefix and one character
+
+    found = [each(api, "status", begun, "--json") for each in (near, far)]
+
+    assert [json.loads(each.stdout)["id"] for each in found] == [record_id, record_id]

@@ -16,8 +16,9 @@ from stateward.server.bulk import within
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
 
-# Whole ids of records are longer (36 characters after the prefix); fewer than 4 are a slip of the hand.
-SHORT_ID = re.compile(r"(?:[A-Z]{1,8}_)?[0-9a-z]{4,35}")
+# Whole ids of records are longer (36 characters after the prefix). Without a prefix, fewer than 4 are a slip of the
+# hand: a key is revoked by its id.
+SHORT_ID = re.compile(r"[A-Z]{1,8}_[0-9a-z]{1,35}|[0-9a-z]{4,35}")
 OF_RECORDS = re.compile(r"[A-Z]{1,8}_.*")
 SHOWN_MAX = 4
 
