@@ -408,3 +408,21 @@ def test_ids_are_begun_over_http_as_they_are_beside_the_database(api: ApiClient)
     found = [each(api, "status", begun, "--json") for each in (near, far)]
 
     assert [json.loads(each.stdout)["id"] for each in found] == [record_id, record_id]
+
+
+def test_what_begins_several_ids_by_now_means_none_of_them(api: ApiClient) -> None:
+    record_id = api.sent()
+    begun = record_id[:4]
+    before = far(api, "history", begun, "--json")
+    api.sent(statement(7), name="another.csv")
+
+    after = [
+        each(api, *args)
+        for each in (near, far)
+        for args in (("history", begun), ("cancel", begun, "--reason", "x", "--yes"))
+    ]
+
+    assert json.loads(before.stdout)[0]["record_id"] == record_id
+    assert {each.exit_code for each in after} == {Exit.REFUSED}
+    assert all(f"{begun} is the beginning of several ids" in each.stderr for each in after)
+    assert api.app.record(record_id).status == "queued_for_parse"

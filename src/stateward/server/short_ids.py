@@ -41,10 +41,14 @@ async def complete_ids(
     caller: Limited,
 ) -> None:
     """Put whole ids where a path has their beginning. `finders` are by the names of parameters."""
-    for name, given in connection.path_params.items():
+    # A copy: the router keeps the parameters of a path, and gives the same ones to the next request for it, of which
+    # the beginning may mean another record, or several.
+    found = dict(connection.path_params)
+    for name, given in found.items():
         if name in finders and SHORT_ID.fullmatch(str(given)):
             look = partial(_complete, given=str(given), caller=caller, find=finders[name])
-            connection.scope["path_params"][name] = await service.broad.ask(look)
+            found[name] = await service.broad.ask(look)
+    connection.scope["path_params"] = found
 
 
 def _complete(app: App, *, given: str, caller: Limited, find: Finder) -> str:
