@@ -159,6 +159,7 @@ def test_every_fault_is_told_at_once(config: Path) -> None:
     assert [fault.split(": ")[0] for fault in found] == [
         *(f"stateward.yaml:{line}" for line in (1, 2, 3)),
         "STATEWARD_PROFILE",
+        "STATEWARD_STORE_URL",
     ]
     assert [fault.split(": ")[0] for fault in late] == [
         "stateward.yaml:1",
@@ -298,6 +299,27 @@ def test_a_machine_may_gain_states_that_a_shipped_profile_does_not_list() -> Non
     faults = settings.check_states("upload", [*UPLOAD_STATES, "categorizing", "categorized"])
 
     assert faults == []
+
+
+def test_what_does_not_fit_together_is_told_with_what_cannot_be_read(config: Path) -> None:
+    text = """
+api: {port: -1}
+contract_record:
+  review: {approvals: 0}
+  retry: {max_retries: 3, backoff_seconds: [-5]}
+upload_record: {priority_queue: {preemption: true}}
+foo: 3
+"""
+
+    found = [each.split(": ")[:2] for each in faults_of(config, text)]
+
+    assert [(int(where.split(":")[1]), path) for where, path in found] == [
+        (2, "api.port"),
+        (4, "contract_record.review.approvals"),
+        (5, "contract_record.retry.backoff_seconds[0]"),
+        (6, "upload_record.priority_queue.preemption"),
+        (7, "foo"),
+    ]
 
 
 def test_a_fault_that_no_layer_speaks_of_is_the_settings_own() -> None:

@@ -6,7 +6,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NoReturn, TypeAlias
 
 import msgspec
@@ -47,6 +47,25 @@ class Document(msgspec.Struct, frozen=True):
         """A fault of the part at `path`."""
         line = self.line(*path)
         return Fault(source=self.source, line=line, path=format_path(path), sentence=sentence)
+
+    def without(self, faults: Iterable[Fault]) -> "Document":
+        """All but the parts at fault; of a list nothing is left, or others would stand at another place."""
+        paths = [fault.path for fault in faults if fault.source == self.source]
+
+        def is_sound(value: object, path: Path) -> bool:
+            text = format_path(path)
+            return not any(
+                each == text or (isinstance(value, list) and each.startswith(text))
+                for each in paths
+            )
+
+        def left(value: object, path: Path) -> object:
+            if not isinstance(value, dict):
+                return value
+            parts = {key: (each, (*path, key)) for key, each in value.items()}
+            return {key: left(*part) for key, part in parts.items() if is_sound(*part)}
+
+        return Document(source=self.source, value=left(self.value, ()), lines=self.lines)
 
 
 def read_python(value: object, *, source: str) -> Document:

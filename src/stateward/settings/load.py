@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Self, cast
 from urllib.parse import unquote
@@ -166,21 +166,42 @@ class Settings(Declared, frozen=True, kw_only=True):
         if profile is not None:
             layers.append(plain_values.read_python({"profile": profile}, source="--profile"))
         # First each layer alone, so that a fault names the layer; then what they say together.
-        _raise_any(chain.from_iterable(yaml_source.convert(each, type_)[1] for each in layers))
-        below = profile_layers(_declare(layers, type_).profile, plugins)
-        type_ = _declared_type(_spoken_of(plugins, [*below, *raw], variables))
-        declared = asdict(_declare([*below, *layers], type_))
-        own = Declared.__struct_fields__
-        settings = cls(
-            options={name: declared.pop(name) for name in list(declared) if name not in own},
+        faults = [fault for each in layers for fault in yaml_source.convert(each, type_)[1]]
+        if not faults:
+            settings = cls._together(layers, raw, type_, plugins, variables)
+            _raise_any(settings.faults())
+            return settings
+        # What is left is checked too, or a file that was mended by this list would be refused for something else.
+        with suppress(DeclarationError):  # a part may need what was left out
+            left = [each.without(faults) for each in layers]
+            faults += cls._together(left, raw, type_, plugins, variables).faults()
+        order = {each.source: place for place, each in enumerate(layers)}
+        raise DeclarationError(
+            sorted(faults, key=lambda fault: (order.get(fault.source, len(order)), fault.line))
+        )
+
+    @classmethod
+    def _together(
+        cls,
+        own: Sequence[Document],
+        raw: Sequence[Document],
+        type_: type[Declared],
+        plugins: tuple[Plugin, ...],
+        variables: Mapping[str, str],
+    ) -> Self:
+        """What the layers say over the profile that they name; `raw` is the file as it stands."""
+        below = profile_layers(_declare(own, type_).profile, plugins)
+        whole = _declared_type(_spoken_of(plugins, [*below, *raw], variables))
+        declared = asdict(_declare([*below, *own], whole))
+        sections = [name for name in declared if name not in Declared.__struct_fields__]
+        return cls(
+            options={name: declared.pop(name) for name in sections},
             **declared,
             plugins=plugins,
-            layers=(*below, *layers),
+            layers=(*below, *own),
             profile_layers=len(below),
             crash_at=crash_at(variables),
         )
-        _raise_any(settings.fault(path, sentence) for path, sentence in settings.all_problems())
-        return settings
 
     @classmethod
     def declared_as(cls) -> type[Section]:
@@ -192,6 +213,10 @@ class Settings(Declared, frozen=True, kw_only=True):
         if plugin.name in self.options:
             return self.options[plugin.name]
         return Section() if plugin.options is None else resolve(plugin.options)()
+
+    def faults(self) -> list[Fault]:
+        """Where what the sections say does not fit together."""
+        return [self.fault(path, sentence) for path, sentence in self.all_problems()]
 
     def all_problems(self) -> Iterator[Problem]:
         """Those of our own sections and of the pipelines'."""
