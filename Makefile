@@ -132,7 +132,7 @@ bench-console: setup-dev ## measure the console's pages on a million records in 
 .PHONY: screenshots
 screenshots: setup-dev ## draw every page of the console, light and dark, into screenshots/; refresh those that the pages show
 	@$(BIN)/python -m tests.console.screenshots screenshots
-	@for picture in docs/images/console-*.png; do cp "screenshots/$$(basename $$picture)" docs/images/; done
+	@for drawn in screenshots/console-*.png; do shown="docs/images/$${drawn##*/}"; [ ! -e "$$shown" ] || cp "$$drawn" "$$shown"; done
 
 .PHONY: ledger-bench
 ledger-bench: setup-dev ## measure the ledger beside SQLite, LMDB and plain files, into docs/explanation/ledger-speed.md; LARGE=1 for 10 M documents
