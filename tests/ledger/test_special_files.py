@@ -1,4 +1,4 @@
-"""A named pipe, a socket or a device among the files of a ledger is damage with a name, and holds no reader up."""
+"""What does not belong among the files of a ledger has a name: a pipe, a socket, a device, a snapshot of no one."""
 
 import os
 import socket
@@ -77,3 +77,17 @@ def test_a_folder_and_a_link_beside_the_files_are_none_of_that(folder: Path) -> 
     (folder / "HEAD").symlink_to("../HEAD")
 
     assert verify(folder).is_sound
+
+
+def test_a_snapshot_that_the_manifest_does_not_name_is_told(tmp_path: Path) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:0", LedgerState.PENDING)
+        ledger.compact()
+    (own,) = (tmp_path / "l").glob("snapshot-*.json")
+    assert verify(tmp_path / "l").notes == ()
+    (tmp_path / "l/snapshot-2025-10-05.json").write_bytes(own.read_bytes())
+
+    found = verify(tmp_path / "l")
+
+    assert found.is_sound  # as after a crash between the two
+    assert [each.file for each in found.notes] == ["snapshot-2025-10-05.json"]

@@ -133,6 +133,13 @@ def unlisted_snapshot(
     return None
 
 
+def unlisted_snapshots(folder: Path, manifest: Manifest) -> list[str]:
+    """Snapshots that the manifest does not name: a crash may have left one, and a stranger may have put it there."""
+    listed = {info.file.removesuffix(GZIP_SUFFIX) for info in manifest.snapshots}
+    found = (path.name for path in folder.iterdir() if SNAPSHOT_NAME.fullmatch(path.name))
+    return sorted(name for name in found if name.removesuffix(GZIP_SUFFIX) not in listed)
+
+
 def unlisted_deltas(folder: Path, manifest: Manifest) -> list[str]:
     """Deltas with lines that neither the manifest nor the archive list names.
 

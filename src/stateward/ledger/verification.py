@@ -38,7 +38,7 @@ from stateward.ledger.manifest import (
     read_manifest,
     sidecar,
 )
-from stateward.ledger.rebuild import rebuild_manifest, unlisted_deltas
+from stateward.ledger.rebuild import rebuild_manifest, unlisted_deltas, unlisted_snapshots
 from stateward.ledger.record import (
     COMPACTED,
     LedgerLine,
@@ -317,6 +317,9 @@ class LedgerVerifier:
             self._progress(info.file, self._snapshots)
             with tempfile.TemporaryDirectory(prefix="stateward-ledger-") as scratch:
                 self._check_snapshot(info, Path(scratch))
+        for name in unlisted_snapshots(self._folder, manifest) if self.listed else ():
+            sentence = f"{MANIFEST} does not name it: a crash may have left it; it is not checked"
+            self._remarks.append(Damage(file=name, sentence=sentence))
 
     def _check_snapshot(self, info: SnapshotInfo, scratch: Path) -> None:
         """Its bytes against its root, and its place, what it stands on and its name in the log against the rest."""
