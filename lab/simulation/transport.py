@@ -10,10 +10,12 @@ history as it is exported.
     python -m lab.simulation.transport 1000
 """
 
+import math
 import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from typing import Any
 
@@ -161,10 +163,13 @@ class DirectInbox:
     def fileno(self) -> int:
         return -1
 
+    def wake_in(self) -> float:
+        return math.inf
+
     def want(self, count: int) -> None:
         self._wanted = count
 
-    def take(self) -> list[Received]:
+    def take(self, ready: AbstractSet[int] | None = None) -> list[Received]:
         try:
             return self._channel.receive(self._streams, limit=self._wanted, wait_s=0.0)
         except TransportUnreachable:

@@ -1,5 +1,6 @@
 """What the courier of a worker does with work that comes twice, or late."""
 
+import math
 from pathlib import Path
 
 from lab.memory_broker import MemoryBroker, MemoryEngine
@@ -33,7 +34,12 @@ class Handed:
 
     def want(self, count: int) -> None: ...
 
-    def take(self) -> list[Received]:
+    def wake_in(self) -> float:
+        return math.inf
+
+    def stop(self) -> None: ...
+
+    def take(self, _: object = None) -> list[Received]:
         return self._channel.receive([STREAM], limit=10, wait_s=0.0)
 
     def take_told(self) -> list[Envelope]:

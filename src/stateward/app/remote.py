@@ -15,7 +15,7 @@ from stateward.transport import WorkerInfo
 from stateward.transport.channel import Channel
 from stateward.transport.connect import connect
 from stateward.transport.credentials import WorkerCredential, allows, read_credential
-from stateward.transport.inbox import Inbox
+from stateward.transport.inbox import open_inbox
 from stateward.transport.messages import CLASSES, results_stream, work_stream
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def build_relay(
             routes=plugins.routes,
         ),
         channel=channel,
-        inbox=Inbox(channel, [results_stream(own.prefix)], log),
+        inbox=open_inbox(channel, [results_stream(own.prefix)], log),
         database=database,
         checker=ResultChecker(
             limits=runner_limits(settings),
@@ -169,7 +169,7 @@ class RemoteEnd:
         settings, log = self._settings, telemetry.log("transport")
         return Courier(
             self._channel,
-            Inbox(
+            open_inbox(
                 self._channel,
                 work_streams(settings, plugins, self._credential),
                 log,

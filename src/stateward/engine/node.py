@@ -314,7 +314,7 @@ class Node:
         worker = self._worker
         is_busy = False
         for link in self._links:  # before the worker: what came for it is there when it looks
-            is_busy |= link.prepare()
+            is_busy |= link.prepare(ready)
         is_busy |= worker.prepare(ready) if worker is not None else False
         if worker is not None and worker.database is not self._database:
             # A worker with a connection of its own cannot join our transaction: it reports through the inbox.
@@ -519,7 +519,8 @@ class Node:
         if self._worker is not None:
             yield from self._worker.watched()
         for link in self._links:
-            yield from ((descriptor, selectors.EVENT_READ) for descriptor in link.watched())
+            # -1: it has no connection just now
+            yield from ((each, selectors.EVENT_READ) for each in link.watched() if each >= 0)
 
     def _patience(self) -> float:
         """Seconds until something is due that sends no wake-up. `idle_s` bounds it, should a wake-up ever be missed."""

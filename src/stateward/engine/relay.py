@@ -12,6 +12,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 
 import msgspec
@@ -139,12 +140,12 @@ class Relay:
 
     # The three steps of a turn
 
-    def prepare(self) -> bool:
+    def prepare(self, ready: AbstractSet[int] | None = None) -> bool:
         """Take messages in and check them; whether there are results to settle. Outside of any transaction."""
         if self.calls.take(None) or self._ticks() >= self._look_at:
             self._look_at = self._ticks() + LOOK_EVERY_S
             self._look()
-        self._incoming += self._inbox.take()
+        self._incoming += self._inbox.take(ready)
         try:
             while self._incoming:
                 self._intake.take(self._incoming[0])
@@ -214,8 +215,10 @@ class Relay:
         if self._ticks() >= self._try_at:
             self._send()
         self._publisher.forget()
-        # Only now: while this turn has something to send, nothing else is to be in the way.
-        self._inbox.want(max(0, MESSAGES_MAX - len(self._incoming)))
+        # Only now: while this turn has something to send, nothing else is to be in the way. While the engine is away it
+        # is tried once in a turn, by what is to be sent.
+        if not self._outage.is_on:
+            self._inbox.want(max(0, MESSAGES_MAX - len(self._incoming)))
 
     def _send(self) -> None:
         try:
@@ -323,7 +326,8 @@ class Relay:
         at = min(self._beat_at, self._look_at)
         if self._publisher.is_fetching:
             return LOOK_S
-        return max(0.0, (min(at, self._try_at) if self._outage.is_on else at) - self._ticks())
+        at = min(at, self._try_at) if self._outage.is_on else at
+        return min(max(0.0, at - self._ticks()), self._inbox.wake_in())
 
     def drain(self) -> None:
         """Nothing more is to be assigned; results go on coming in."""

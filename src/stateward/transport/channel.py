@@ -22,7 +22,7 @@ from stateward.core.errors import (
     TransportError,
 )
 from stateward.core.model import Micros, to_iso
-from stateward.transport.engine import Delivery, Engine, Parcel
+from stateward.transport.engine import AskedEngine, Delivery, Engine, Parcel
 from stateward.transport.messages import (
     DATA,
     NO_DATA,
@@ -77,6 +77,7 @@ class Channel:
         bytes_max: int | None = None,
     ) -> None:
         self._engine = engine
+        self._asked = engine if isinstance(engine, AskedEngine) else None
         self._clock = clock
         self._blobs = blobs
         self._dead = dead_stream(prefix)
@@ -119,9 +120,36 @@ class Channel:
         The heads of all streams are compared, so a few more are leased than are returned; the next call returns those
         first. So a low priority that has waited long comes before a high one that is new, as in the store.
         """
-        # Two of each: a stream that has only one has no more, so that a message alone is not held up by a second look.
-        share = min(limit, HEADS) if len(streams) > 1 else limit
-        found = self._take(streams, limit=share, wait_s=0.0 if self._heads else wait_s)
+        share = _share(streams, limit)
+        wait_s = 0.0 if self._heads else wait_s
+        found = self._take(self._engine.receive(streams, limit=share, wait_s=wait_s))
+        return self._lowest(found, share, limit)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the engine needs no thread to wait for messages: only then the next three do something."""
+        return self._asked is not None
+
+    def ask(self, streams: Sequence[str], *, limit: int) -> bool:
+        """Have `fileno` become readable when messages come; whether `collect` has some now."""
+        if self._heads or self._asked is None:
+            return bool(self._heads)
+        return self._asked.ask(streams, limit=_share(streams, limit))
+
+    def fileno(self) -> int:
+        """The descriptor of what was asked for; -1 while there is none."""
+        return -1 if self._asked is None else self._asked.fileno()
+
+    def collect(self, streams: Sequence[str], *, limit: int) -> list[Received]:
+        """What came of what was asked for with this limit, as `receive` returns it."""
+        if self._asked is None:
+            return []
+        share = _share(streams, limit)
+        found = self._take(self._asked.collect(streams, limit=share))
+        return self._lowest(found, share, limit)
+
+    def _lowest(self, found: list[Received], share: int, limit: int) -> list[Received]:
+        """The lowest ranks of what was leased ahead, and of what the streams of these have besides."""
         while found and len(self._heads) < limit:
             # What gave all that was asked for has probably more: as much of each as would fill the rest evenly.
             given = Counter(each.delivery.stream for each in found)
@@ -129,13 +157,12 @@ class Channel:
             if not busy:
                 break
             share = -(-(limit - len(self._heads)) // len(busy))
-            found = self._take(busy, limit=share, wait_s=0.0)
+            found = self._take(self._engine.receive(busy, limit=share, wait_s=0.0))
         self._heads.sort(key=lambda each: int(each.envelope.rank))
         taken, self._heads = self._heads[:limit], self._heads[limit:]
         return taken
 
-    def _take(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Received]:
-        deliveries = self._engine.receive(streams, limit=limit, wait_s=wait_s)
+    def _take(self, deliveries: Sequence[Delivery]) -> list[Received]:
         again, self._unread = self._unread, []
         found = [read for each in (*again, *deliveries) if (read := self._read(each)) is not None]
         self._heads += found
@@ -250,6 +277,14 @@ class Channel:
     def close(self) -> None:
         """Close the engine."""
         self._engine.close()
+
+
+def _share(streams: Sequence[str], limit: int) -> int:
+    """How many messages of each stream are asked for at first.
+
+    Two of each: a stream that has only one has no more, so that a message alone is not held up by a second look.
+    """
+    return min(limit, HEADS) if len(streams) > 1 else limit
 
 
 def _head_of(body: bytes) -> str:

@@ -9,7 +9,7 @@ Every implementation passes the suite in tests/transport/test_conformance.py.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 import msgspec
@@ -105,6 +105,26 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of the connection. What is leased stays leased until its time is up."""
+
+
+@runtime_checkable
+class AskedEngine(Engine, Protocol):
+    """An engine that sends messages to a descriptor once it was asked for them, so that no thread waits for them.
+
+    By the thread that calls `receive`.
+    """
+
+    def ask(self, streams: Sequence[str], *, limit: int) -> bool:
+        """Have up to `limit` messages of each of these streams sent when they come; whether `collect` has some now.
+
+        Does nothing while that is under way.
+        """
+
+    def fileno(self) -> int:
+        """What becomes readable when something comes that was asked for; -1 while there is nothing to watch."""
+
+    def collect(self, streams: Sequence[str], *, limit: int) -> list[Delivery]:
+        """What came of what was asked for; it does not wait for more."""
 
 
 def answer_s(lease_s: float) -> float:

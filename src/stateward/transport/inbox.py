@@ -1,6 +1,7 @@
-"""A thread that waits for messages, so that the loop of a process can sleep on a descriptor as for everything else.
+"""Messages as they come, so that the loop of a process can sleep on a descriptor as for everything else.
 
-It leases only as many as the loop asked for: what lies here could run elsewhere.
+They are leased only as many as the loop asked for: what lies here could run elsewhere. Redis and NATS send them to a
+descriptor of theirs (`AskedInbox`). Kafka's client has none, so that a thread waits for it (`Inbox`).
 """
 
 import math
@@ -8,6 +9,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from threading import Condition, Thread
 from typing import Protocol
@@ -22,6 +24,7 @@ PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 1.0  # between tries while the engine is away
 REMIND_EVERY_S = 60.0
 TOLD_MAX = 1000
 LISTEN_AGAIN_S = 10.0  # after what is told to all could not be heard
+LOOK_EVERY_S = 1.0  # for an answer that is overdue
 CLOSE_S = 15.0
 # After which a loop that wants nothing more gives back what was leased ahead for it: its leases are extended, so that
 # others would wait for as long as it works on what it has.
@@ -32,20 +35,166 @@ class MessageSource(Protocol):
     """Where a loop gets the messages that came for it."""
 
     def fileno(self) -> int:
-        """Becomes readable when there are messages."""
+        """Becomes readable when there are messages; -1 while there is nothing to watch."""
+
+    def wake_in(self) -> float:
+        """Seconds until a turn can do something for it although the descriptor is silent."""
 
     def want(self, count: int) -> None:
         """How many messages may be leased, once."""
 
-    def take(self) -> list[Received]:
-        """The messages that came; they are the caller's now."""
+    def take(self, ready: AbstractSet[int] | None = None) -> list[Received]:
+        """The messages that came; they are the caller's now. `ready`: what is readable; None if anything may be."""
 
     def close(self) -> None:
         """Lease nothing more, and give back what was not taken."""
 
 
+class ToldSource(MessageSource, Protocol):
+    """The same where a worker is told, besides, what its attempts are to know."""
+
+    def take_told(self) -> list[Envelope]:
+        """What was told to all workers since the last call."""
+
+    def stop(self) -> None:
+        """Lease nothing more; what came and was not taken is given back."""
+
+
+def open_inbox(
+    channel: Channel, streams: Sequence[str], log: Log, *, listens: bool = False
+) -> ToldSource:
+    """The messages of these streams, in the way that their engine has."""
+    if channel.can_ask:
+        return AskedInbox(channel, streams, log, listens=listens)
+    return Inbox(channel, streams, log, listens=listens)
+
+
+class AskedInbox:
+    """Messages of some streams, sent to a descriptor that the loop itself watches: none waits for another thread.
+
+    While the engine is away, asking waits for it as long as publishing does.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        streams: Sequence[str],
+        log: Log,
+        *,
+        listens: bool = False,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._channel = channel
+        self._streams = tuple(streams)
+        self._listens = listens
+        self._ticks = ticks
+        self._outage = Outage(log, ticks=ticks)
+        self._asked = 0  # how many were asked for
+        self._is_ready = False
+        """Whether some are here that were not taken."""
+        self._is_asking = False
+        self._is_given_back = self._is_stopped = False
+        self._wanted_at = ticks()
+        self._try_at = self._listen_at = self._look_at = 0.0
+        self._told: deque[Envelope] = deque(maxlen=TOLD_MAX)
+
+    def fileno(self) -> int:
+        """Becomes readable when there are messages; -1 while none were asked for, or there is no connection."""
+        return self._channel.fileno() if self._asked else -1
+
+    def wake_in(self) -> float:
+        """Seconds until messages are here, the next try is due, or what is told to all is to be heard."""
+        if self._is_ready:
+            return 0.0
+        due = [self._try_at] if self._outage.is_on else []
+        due += [self._listen_at] if self._listens else []
+        return max(0.0, min(due, default=math.inf) - self._ticks())
+
+    def want(self, count: int) -> None:
+        """How many messages may be leased from now on; while some were asked for, no more are."""
+        if count > 0:
+            self._wanted_at, self._is_given_back = self._ticks(), False
+            if not self._is_asking:
+                self._attempt(lambda: self._ask(count))
+        elif not self._is_given_back and self._ticks() >= self._wanted_at + GIVE_BACK_S:
+            self._attempt(self._give_back)
+
+    def take(self, ready: AbstractSet[int] | None = None) -> list[Received]:
+        """The messages that came; they are the caller's now."""
+        found: list[Received] = []
+        # First: it may read from the same descriptor, which is silent then.
+        if (self._listen() or self._may_have_come(ready)) and self._asked:
+            self._attempt(lambda: found.extend(self._collect()))
+        return found
+
+    def _may_have_come(self, ready: AbstractSet[int] | None) -> bool:
+        is_told = ready is None or self._is_ready or self.fileno() in ready
+        # An answer that is overdue is told by nothing.
+        return is_told or self._ticks() >= self._look_at
+
+    def take_told(self) -> list[Envelope]:
+        """What was told to all workers since the last call."""
+        return [self._told.popleft() for _ in range(len(self._told))]
+
+    def stop(self) -> None:
+        """Lease nothing more; what came and was not taken is given back."""
+        if not self._is_stopped:
+            self._is_stopped = True
+            self._forget()
+            with suppress(
+                TransportError
+            ):  # then their leases run out, with the same effect but later
+                self._channel.drain()
+
+    def close(self) -> None:
+        """Stop; the descriptor is that of the channel."""
+        self.stop()
+
+    def _ask(self, count: int) -> None:
+        self._is_ready = self._channel.ask(self._streams, limit=count)
+        self._asked, self._is_asking = count, True
+        self._look_at = self._ticks() + LOOK_EVERY_S
+
+    def _collect(self) -> list[Received]:
+        # Whatever came, some of it may have ended what was asked for.
+        self._is_ready = self._is_asking = False
+        return self._channel.collect(self._streams, limit=self._asked)
+
+    def _give_back(self) -> None:
+        self._channel.give_back()
+        self._is_given_back = True
+        self._forget()
+
+    def _forget(self) -> None:
+        self._asked, self._is_ready, self._is_asking = 0, False, False
+
+    def _attempt(self, do: Callable[[], None]) -> None:
+        """Do something unless the engine is away; if it is, again after a pause."""
+        if self._is_stopped or self._ticks() < self._try_at:
+            return
+        try:
+            do()
+        except TransportError as error:
+            self._outage.note(error)
+            self._try_at = self._ticks() + self._outage.pause_s
+            self._forget()
+        else:
+            self._outage.end()
+
+    def _listen(self) -> bool:
+        """Take in what was told to all workers; whether it was time for that."""
+        if not self._listens or self._is_stopped or self._ticks() < self._listen_at:
+            return False
+        self._listen_at = self._ticks() + WAIT_S
+        try:
+            self._told.extend(self._channel.broadcasts())
+        except TransportError:  # away, which `want` finds out too; or not allowed to this worker
+            self._listen_at = self._ticks() + LISTEN_AGAIN_S
+        return True
+
+
 class Inbox:
-    """Messages of some streams as they come."""
+    """Messages of some streams, for which a thread waits."""
 
     def __init__(
         self, channel: Channel, streams: Sequence[str], log: Log, *, listens: bool = False
@@ -68,6 +217,10 @@ class Inbox:
         """Becomes readable when there are messages."""
         return self._reader
 
+    def wake_in(self) -> float:
+        """Its thread tells whatever happens."""
+        return math.inf
+
     def want(self, count: int) -> None:
         """How many messages may be leased from now on, besides those that `take` has not returned yet.
 
@@ -79,7 +232,7 @@ class Inbox:
                 self._wanted = count
                 self._changed.notify()
 
-    def take(self) -> list[Received]:
+    def take(self, ready: AbstractSet[int] | None = None) -> list[Received]:
         """The messages that came; they are the caller's now."""
         with suppress(BlockingIOError):
             os.read(self._reader, 4096)

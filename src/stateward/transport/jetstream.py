@@ -3,7 +3,7 @@
 Work-queue retention: a message is removed when it is acknowledged, so what a stream holds is what is unsettled. Its
 lease is the consumer's `ack_wait`; `+WPI` ("work in progress") starts it again.
 
-There are two connections, as with Redis: one for the thread that receives, and one for the rest. A request for messages
+There are two connections, as with Redis: one for what comes, and one for the rest. A request for messages
 stays open beyond the call that sent it, one at a time for each stream: what it brings is for the next call.
 """
 
@@ -182,7 +182,7 @@ class JetStreamEngine:
         self._streams: set[str] = set()
         self._told: dict[str, deque[bytes]] = {}
         self.losses = 0
-        # One for the thread that receives and one for the rest: neither waits for the other.
+        # One for what comes and one for the rest: neither waits for the other.
         self._reading = NatsWire(own, name=consumer, answer_s=self._answer_s)
         self._writing = NatsWire(own, name=consumer, answer_s=self._answer_s)
         self._api = JetStreamApi(self._writing, own)
@@ -217,11 +217,48 @@ class JetStreamEngine:
         wait_s = min(wait_s, self._answer_s / 2)
         return self._answer(lambda: self._receive(streams, limit, wait_s))
 
+    def ask(self, streams: Sequence[str], *, limit: int) -> bool:
+        """Have messages sent when they come; whether there are some now."""
+        return self._answer(lambda: self._begin(streams, limit))
+
+    def _begin(self, streams: Sequence[str], limit: int) -> bool:
+        pulls = self._look(streams, limit, is_waiting=True)
+        if any(each.messages for each in pulls.values()):
+            return True
+        self._ask_again(pulls, limit)
+        return False
+
+    def collect(self, streams: Sequence[str], *, limit: int) -> list[Delivery]:
+        """What came of what was asked for."""
+        self._answer(self._take_in_all)
+        pulls = {each: self._pulls[each] for each in streams if each in self._pulls}
+        self._answer(lambda: self._wait_for_more(pulls, limit))
+        return _deliveries(pulls, limit)
+
+    def fileno(self) -> int:
+        """The connection on which messages come that were asked for; -1 without one."""
+        return self._reading.fileno()
+
     def _receive(self, streams: Sequence[str], limit: int, wait_s: float) -> list[Delivery]:
         """Ask for what is there, of all streams, so that ranks can be compared; and only then for what may come.
 
         A request that waits stays open beyond this call, and what it brings is for the next one.
         """
+        pulls = self._look(streams, limit, is_waiting=wait_s > 0)
+        # Also those that run out while this waits: what came to a stream then would lie there until the next call.
+        self._wait(
+            wait_s,
+            lambda: any(each.messages for each in pulls.values()),
+            lambda: self._ask_again(pulls, limit),
+        )
+        self._wait_for_more(pulls, limit)
+        return _deliveries(pulls, limit)
+
+    def _wait_for_more(self, pulls: Mapping[str, _Pull], limit: int) -> None:
+        self._wait(MORE_S, lambda: not any(each.is_coming(limit) for each in pulls.values()))
+
+    def _look(self, streams: Sequence[str], limit: int, *, is_waiting: bool) -> dict[str, _Pull]:
+        """Ask for what is there; with `is_waiting` not where the server has just said that there is nothing."""
         pulls = {stream: self._pull(stream) for stream in streams}
         self._take_in(0.0)  # which connects
         self._check_connection(pulls.values())
@@ -229,31 +266,24 @@ class JetStreamEngine:
         asked = {
             stream: pull
             for stream, pull in pulls.items()
-            if not (pull.messages or pull.is_open(now) or (wait_s and pull.is_empty))
+            if not (pull.messages or pull.is_open(now) or (is_waiting and pull.is_empty))
         }
         self._ask(asked, limit)
         if asked:
             self._wait(
                 LATE_S, lambda: not any(each.is_open(time.monotonic()) for each in asked.values())
             )
+        return pulls
 
-        def ask_again() -> None:
-            # Also those that run out while this waits: what came to a stream then would lie there until the next call.
-            now = time.monotonic()
-            again = {
-                stream: pull
-                for stream, pull in pulls.items()
-                if not (pull.is_open(now) or pull.is_stale)
-            }
-            self._ask(again, limit, self._answer_s)
-
-        self._wait(wait_s, lambda: any(each.messages for each in pulls.values()), ask_again)
-        self._wait(MORE_S, lambda: not any(each.is_coming(limit) for each in pulls.values()))
-        return [
-            Delivery(stream, each, each.data, _count(each))
+    def _ask_again(self, pulls: Mapping[str, _Pull], limit: int) -> None:
+        """Have the server hold requests until something comes."""
+        now = time.monotonic()
+        again = {
+            stream: pull
             for stream, pull in pulls.items()
-            for each in _some(pull.messages, limit)
-        ]
+            if not (pull.is_open(now) or pull.is_stale)
+        }
+        self._ask(again, limit, self._answer_s)
 
     def _check_connection(self, pulls: Collection[_Pull]) -> None:
         """Forget requests that were sent over an earlier connection; try one on which answers are missing."""
@@ -262,6 +292,7 @@ class JetStreamEngine:
             for each in pulls:
                 each.end()
             self._reading.flush()
+            self._take_in(0.0)  # what came before the answer to that
         if self._connections != self._reading.connections:
             self._connections = self._reading.connections
             for each in self._pulls.values():
@@ -276,6 +307,12 @@ class JetStreamEngine:
             if ask is not None:
                 ask()
             self._take_in(left)
+
+    def _take_in_all(self) -> None:
+        """Also what is not on the descriptor any more, which nothing would tell of."""
+        self._take_in(0.0)
+        while self._reading.has_more:
+            self._take_in(0.0)
 
     def _take_in(self, wait_s: float) -> None:
         for each in self._reading.messages(wait_s):
@@ -473,6 +510,14 @@ def _open_messages(deliveries: Sequence[Delivery]) -> list[NatsMessage]:
     """Their messages, without those that an earlier try settled of which the answer was lost."""
     tokens = (each.token for each in deliveries)
     return [each for each in tokens if isinstance(each, NatsMessage) and not each.is_settled]
+
+
+def _deliveries(pulls: Mapping[str, _Pull], limit: int) -> list[Delivery]:
+    return [
+        Delivery(stream, each, each.data, _count(each))
+        for stream, pull in pulls.items()
+        for each in _some(pull.messages, limit)
+    ]
 
 
 def _some(messages: deque[NatsMessage], count: int) -> list[NatsMessage]:

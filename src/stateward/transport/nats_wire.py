@@ -122,6 +122,17 @@ class NatsWire:
             self._connect()
             return self._messages(time.monotonic() + wait_s)
 
+    def fileno(self) -> int:
+        """The descriptor of the connection; -1 without one."""
+        own = self._socket
+        return -1 if own is None else own.fileno()
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something was read from the socket that `messages` has not returned."""
+        own = self._socket
+        return bool(self._kept) or (isinstance(own, ssl.SSLSocket) and own.pending() > 0)
+
     def close(self) -> None:
         """Close the connection; the next use makes another one."""
         with self._lock, suppress(OSError):

@@ -20,6 +20,7 @@ from redis.exceptions import (
     ResponseError,
 )
 from redis.exceptions import ConnectionError as Disconnected
+from redis.exceptions import TimeoutError as TimedOut
 
 from stateward.core.errors import InvalidRequest
 from stateward.telemetry import log
@@ -40,6 +41,7 @@ from stateward.transport.engine import (
 BYTES_MAX = 1024 * 1024
 BROADCASTS_MAX = 1000  # that are read in one step
 CLAIM_MAX = 64  # messages of lost consumers that are taken over in one step
+ASK_S = 0.5  # for which the server holds a request for messages
 UNREAD_MAX = 256  # answers that lie on a connection before they are read
 BODY, BEFORE = b"body", DELIVERED.encode()
 MULTI, EXEC = (b"MULTI",), (b"EXEC",)
@@ -53,7 +55,7 @@ T = TypeVar("T")
 class _Wire:
     """One connection, and commands on it: what is sent for every message costs half as much without the client.
 
-    For one thread at a time: what cannot be read is buried, and acknowledged, by the thread that receives.
+    For one thread at a time: what cannot be read is buried, and acknowledged, by the caller that receives.
     The client's own way (a pool, a pipeline, a parser for each command) stays for all that is rare.
     """
 
@@ -64,6 +66,7 @@ class _Wire:
         self._was_used = False
         self._unread = 0  # answers that none waits for
         self._refusal: ResponseError | None = None  # the first one among them
+        self._late_at: float | None = None  # by when `begin` has to be answered
 
     def send(self, *commands: Command) -> None:
         """Send commands whose answers are not waited for: they are passed over with the next ones.
@@ -88,12 +91,65 @@ class _Wire:
         with self._lock:
             return self._ask(commands, is_repeated=is_repeated)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a command was begun that is not answered yet."""
+        return self._late_at is not None
+
+    def fileno(self) -> int:
+        """The descriptor of the connection; -1 without one."""
+        own = self._connection._sock  # redis-py has no public name for it
+        return -1 if own is None else int(own.fileno())
+
+    def begin(self, command: Command, *, answer_s: float) -> None:
+        """Send a command that the server answers when it has something to say, and do not wait for that."""
+        with self._lock:
+            packed = self._pack((command,), is_repeated=True)
+            if self._was_used and self._is_lost():
+                self._disconnect()
+            try:
+                self._connection.send_packed_command(packed)
+            except BaseException:
+                self._disconnect()
+                raise
+            self._late_at = time.monotonic() + answer_s
+
+    def _is_lost(self) -> bool:
+        """Whether the server closed the connection while nothing was asked."""
+        try:
+            self._connection.can_read(0)
+        except RedisError:
+            return True
+        return False
+
+    def end(self, wait_s: float = 0.0) -> list[Any] | None:
+        """The answer to what was begun; None if there is none yet or the connection was lost.
+
+        Raises where it is overdue.
+        """
+        with self._lock:
+            if self._late_at is None:
+                return None
+            try:
+                if not self._connection.can_read(wait_s):
+                    if time.monotonic() < self._late_at:
+                        return None
+                    raise TimedOut("no answer")
+                found = [self._answer()]
+            except Disconnected:  # what begins it anew connects, and is told if that fails
+                self._disconnect()
+                return None
+            except BaseException:
+                self._disconnect()
+                raise
+            self._late_at = None
+            self._was_used = True
+            if (refusal := _refusal_in(found)) is not None:
+                raise refusal
+            return found
+
     def _ask(self, commands: tuple[Command, ...], *, is_repeated: bool) -> list[Any]:
-        packed = self._packed.get(commands) if is_repeated else None
-        if packed is None:
-            packed = self._connection.pack_commands(commands)
-        if is_repeated:
-            self._packed = {commands: packed}
+        packed = self._pack(commands, is_repeated=is_repeated)
         try:
             return self._answers(packed, len(commands))
         except Disconnected:
@@ -103,6 +159,14 @@ class _Wire:
                 raise
         self._was_used = False
         return self._answers(packed, len(commands))
+
+    def _pack(self, commands: tuple[Command, ...], *, is_repeated: bool) -> list[bytes]:
+        packed: list[bytes] | None = self._packed.get(commands) if is_repeated else None
+        if packed is None:
+            packed = self._connection.pack_commands(commands)
+        if is_repeated:
+            self._packed = {commands: packed}
+        return packed
 
     def _answers(self, packed: list[bytes], count: int) -> list[Any]:
         try:
@@ -130,6 +194,7 @@ class _Wire:
     def _disconnect(self) -> None:
         """Without a connection: what is still to come is no answer to what is asked next."""
         self._unread = 0
+        self._late_at = None
         self._connection.disconnect()
 
     def close(self) -> ResponseError | None:
@@ -160,6 +225,7 @@ class RedisEngine:
         self._groups: set[str] = set()
         self.losses = 0
         self._claim_at: dict[str, float] = {}
+        self._claimed: list[Delivery] = []  # that are for the next call of `receive`
         self._depths: dict[str, int] = {}
         self._channels: dict[str, Any] = {}
         self._answer_s = answer_s(lease_s)
@@ -168,7 +234,7 @@ class RedisEngine:
             self._redis: Any = redis.Redis.from_url(
                 url, socket_timeout=self._answer_s, socket_connect_timeout=self._answer_s
             )
-            # One for the thread that receives and one for the rest: a request that waits blocks its connection.
+            # One for what comes and one for the rest: a request that waits blocks its connection.
             self._reading, self._writing = _Wire(self._redis), _Wire(self._redis)
         except (
             TypeError,
@@ -195,26 +261,55 @@ class RedisEngine:
         *_, length = self._answer(lambda: self._writing.ask(*appends, (b"XLEN", stream)))
         self._depths[stream] = int(length)
 
+    def ask(self, streams: Sequence[str], *, limit: int) -> bool:
+        """Have messages sent when they come; whether there are some now: those of lost consumers."""
+        if not (self._claimed or self._reading.is_open):
+            self._claimed = self._claim(streams)
+        if not (self._claimed or self._reading.is_open):
+            command = self._read_command(streams, limit, self._wait_ms(ASK_S))
+            self._answer(lambda: self._reading.begin(command, answer_s=ASK_S + self._answer_s))
+        return bool(self._claimed)
+
+    def fileno(self) -> int:
+        """The connection on which messages come that were asked for; -1 without one."""
+        return self._reading.fileno()
+
+    def collect(self, streams: Sequence[str], *, limit: int) -> list[Delivery]:
+        """What came of what was asked for."""
+        claimed, self._claimed = self._claimed, []
+        return claimed or self._collect(streams, 0.0)
+
     def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
         """Lease messages: those of lost consumers first, then new ones."""
         if claimed := self._claim(streams):
             return claimed
         # The socket must outlast the wait, so no wait is as long as its patience. Without one, no BLOCK: BLOCK 0 would
         # wait for ever, and the server ends even a short wait only with its next tick, up to 100 ms later.
-        wait_ms = min(round(wait_s * 1000), round(self._answer_s * 500)) or None
+        command = self._read_command(streams, limit, self._wait_ms(wait_s))
+        (found,) = self._ensure_group(streams, lambda: self._reading.ask(command, is_repeated=True))
+        return _deliveries(found)
+
+    def _wait_ms(self, wait_s: float) -> int | None:
+        return min(round(wait_s * 1000), round(self._answer_s * 500)) or None
+
+    def _read_command(self, streams: Sequence[str], limit: int, wait_ms: int | None) -> Command:
         block = () if wait_ms is None else (b"BLOCK", wait_ms)
-        command: Command = (
+        return (
             b"XREADGROUP", b"GROUP", GROUP, self._consumer, b"COUNT", limit, *block, b"STREAMS", *streams,
             *([b">"] * len(streams)),
         )  # fmt: skip
-        (found,) = self._ensure_group(streams, lambda: self._reading.ask(command, is_repeated=True))
-        by_stream = found.items() if isinstance(found, dict) else found or ()  # RESP 3, RESP 2
-        return [
-            _delivery(name.decode(), token, dict(zip(fields[::2], fields[1::2], strict=True)))
-            for name, entries in by_stream
-            for token, fields in entries
-            if fields is not None
-        ]
+
+    def _collect(self, streams: Sequence[str], wait_s: float) -> list[Delivery]:
+        """What the request that is open has brought."""
+        try:
+            answer = self._answer(lambda: self._reading.end(wait_s))
+        except ResponseError as error:
+            if not str(error).startswith(_NO_GROUP):
+                raise
+            self.losses += 1
+            self._make_groups(streams)
+            return []
+        return [] if answer is None else _deliveries(answer[0])
 
     def _claim(self, streams: Sequence[str]) -> list[Delivery]:
         """Take over what consumers left that were not heard from; asked of each stream a few times per lease."""
@@ -278,10 +373,11 @@ class RedisEngine:
             self._answer(give_back)
 
     def give_back(self) -> None:
-        """None is open, as for `drain`."""
+        """A request that is open ends soon by itself, and what it brings is for the next call of `receive`."""
 
     def drain(self) -> None:
-        """A request is answered before `receive` returns: none is open."""
+        """Wait for the answer to a request that is open, and give back what it brings."""
+        self.release(self._collect((), self._answer_s))
 
     def bury(self, stream: str, parcel: Parcel) -> None:
         """Append a dead letter."""
@@ -377,6 +473,16 @@ def _say_which(error: ResponseError) -> Exception:
     if str(error).startswith("unknown command"):
         return ResponseError(f"it is no Redis of version 7 or newer, or it is a Sentinel ({error})")
     return error
+
+
+def _deliveries(found: Any) -> list[Delivery]:  # noqa: ANN401 - an answer, which may be of any kind
+    by_stream = found.items() if isinstance(found, dict) else found or ()  # RESP 3, RESP 2
+    return [
+        _delivery(name.decode(), token, dict(zip(fields[::2], fields[1::2], strict=True)))
+        for name, entries in by_stream
+        for token, fields in entries
+        if fields is not None
+    ]
 
 
 def _delivery(

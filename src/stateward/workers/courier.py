@@ -10,6 +10,7 @@ coordinator drops the result. Nothing here decides what a result means.
 
 import time
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 import msgspec
@@ -29,7 +30,7 @@ from stateward.core.model import Event, Work
 from stateward.storage.database import Database
 from stateward.transport import Bus, WorkerInfo
 from stateward.transport.channel import Channel, MessageTooLarge, Received
-from stateward.transport.inbox import Inbox, Outage
+from stateward.transport.inbox import Outage, ToldSource
 from stateward.transport.messages import (
     HEARTBEAT,
     RESULT,
@@ -102,7 +103,7 @@ class Courier:
     def __init__(
         self,
         channel: Channel,
-        inbox: Inbox,
+        inbox: ToldSource,
         config: CourierConfig,
         *,
         database: Database,
@@ -123,6 +124,7 @@ class Courier:
         self._worker = worker
         self._messages = ResultMessages(worker.info.id, artifacts, shares_blobs=config.shares_blobs)
         self._outage = Outage(telemetry.log("transport"))
+        self._is_away = False  # the engine
         self._try_at = 0.0
         self._beat_at = 0.0
         self._announced: WorkerInfo | None = None
@@ -134,9 +136,9 @@ class Courier:
 
     # The steps of a turn
 
-    def prepare(self) -> bool:
+    def prepare(self, ready: AbstractSet[int] | None = None) -> bool:
         """Give the worker what came. Never a reason for another turn: the worker starts it in this one."""
-        found = self._inbox.take()
+        found = self._inbox.take(ready)
         if found:
             self._accept(found)
         for message in self._inbox.take_told():
@@ -152,10 +154,12 @@ class Courier:
         """Publish the results that the worker has written, and the heartbeat when it is due."""
         if time.monotonic() >= self._try_at:
             self._tell()
-        # Have the inbox wait for more, now that this turn has sent what it had: it is not in the way of that.
+        # Have the inbox wait for more, now that this turn has sent what it had: it is not in the way of that. While the
+        # engine is away it is tried once in a turn, by what is to be sent.
         info = self._worker.info
         free = 0 if info.is_draining else info.slots - len(self._held)
-        self._inbox.want(max(0, free))
+        if not self._is_away:
+            self._inbox.want(max(0, free))
 
     def _tell(self) -> None:
         try:
@@ -168,17 +172,19 @@ class Courier:
         except (TransportError, ArtifactsUnreachable) as error:
             self._outage.note(error)
             self._try_at = time.monotonic() + self._outage.pause_s
+            self._is_away = isinstance(error, TransportError)
         else:
             self._outage.end()
+            self._is_away = False
 
     def watched(self) -> Iterator[int]:
         """The descriptors to sleep on."""
         yield self._inbox.fileno()
 
     def wake_in(self) -> float:
-        """Seconds until a heartbeat, or the next try, is due."""
+        """Seconds until a heartbeat, the next try, or something of the inbox is due."""
         at = self._try_at if self._outage.is_on else self._beat_at
-        return max(0.0, at - time.monotonic())
+        return min(max(0.0, at - time.monotonic()), self._inbox.wake_in())
 
     @property
     def is_at_hand(self) -> bool:
