@@ -39,7 +39,7 @@ class ReviewEngine:
             database=database,
             store=self.rig.store,
             outputs=self.rig.outputs,
-            coordinator=lambda: self.rig.coordinator,
+            coordinator=words.pop("coordinator", lambda: self.rig.coordinator),
             registry=self.rig.registry,
             clock=self.rig.clock,
             has_keys=words.pop("has_keys", lambda: False),

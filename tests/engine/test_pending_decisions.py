@@ -17,6 +17,8 @@ from stateward.core.errors import (
 )
 from stateward.core.model import SECOND, Record
 from stateward.engine.answers import DecisionRequest
+from stateward.engine.coordinator import Coordinator
+from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.storage.audit import AuditLog
@@ -227,6 +229,48 @@ def test_one_that_no_rule_knows_is_noted_in_the_audit_log_and_holds_up_no_other(
         ("decision_dropped", ADA, "InvalidCorrection")
     ]
     assert "a word" not in str(entries)
+
+
+def test_one_that_is_undone_while_others_are_made_is_not_made(engine: ReviewEngine) -> None:
+    """A turn reads many that are due and makes them one by one: what happens to one in between counts."""
+    first, second = sorted((engine.contract() for _ in range(2)), key=lambda each: each.id)
+    held(engine, first)
+    held(engine, second)
+    undone: list[PendingDecision] = []
+
+    def undo_the_second() -> Coordinator:
+        if not undone:
+            undone.append(engine.reviews.undo(second.id, actor=ADA))
+        return engine.rig.coordinator
+
+    other = ReviewEngine(engine.rig.database, coordinator=undo_the_second)
+    assert after(other, engine.rig.clock.now / SECOND + 10) == 2
+
+    assert [each.record_id for each in undone] == [second.id]
+    assert other.rig.now(first).status != "review_required"
+    assert other.rig.now(second).status == "review_required"
+    assert AuditLog(engine.rig.database).entries(verb="decision_dropped") == []
+
+
+def test_one_that_was_made_elsewhere_meanwhile_is_not_told_as_dropped(
+    engine: ReviewEngine,
+) -> None:
+    first, second = sorted((engine.contract() for _ in range(2)), key=lambda each: each.id)
+    held(engine, first)
+    held(engine, second)
+    made: list[Record] = []
+
+    def make_the_second() -> Coordinator:
+        if not made:
+            made.append(engine.decides(second, "approve"))
+        return engine.rig.coordinator
+
+    other = ReviewEngine(engine.rig.database, coordinator=make_the_second)
+    after(other, engine.rig.clock.now / SECOND + 10)
+
+    log = AuditLog(engine.rig.database)
+    assert log.entries(verb="decision_dropped") == []
+    assert len(log.entries(record_id=second.id, verb="review_decided")) == 1
 
 
 def test_a_full_disk_takes_none_back(tmp_path: Path) -> None:

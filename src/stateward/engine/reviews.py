@@ -478,12 +478,18 @@ class Reviews(ReviewTasks):
         for pending in due:
             try:
                 with self._store.transaction():
-                    self._make(self._with_moves(pending), *self._decidable(pending))
+                    if self._is_pending_still(pending):
+                        self._make(self._with_moves(pending), *self._decidable(pending))
             except (StoreError, ArtifactError, TransportError):
                 raise
             except StatewardError as error:
                 self._drop(pending, type(error).__name__)
         return len(due)
+
+    def _is_pending_still(self, pending: PendingDecision) -> bool:
+        """Whether it was neither undone nor replaced nor made elsewhere since it was read; its record is locked."""
+        self._store.load([pending.record_id], lock=True)
+        return self._pending.of([pending.record_id]).get(pending.record_id) == pending
 
     def _drop(self, pending: PendingDecision, why: str) -> None:
         """Give a pending decision up. Without the error's sentence: it may quote what the person wrote."""
@@ -497,6 +503,8 @@ class Reviews(ReviewTasks):
             detail=detail,
         )
         with self._store.transaction():
+            if not self._is_pending_still(pending):
+                return
             self._pending.drop(pending.record_id, now=now)
             self._audit.add([entry])
         self._log.warning(f"the pending decision about {pending.record_id} was dropped ({why})")
