@@ -159,6 +159,15 @@ def test_what_is_no_proof_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     assert "there is no proof 'luck'" in capsys.readouterr().err
 
 
+def test_an_old_ledger_is_not_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(b'{"doc_id":"a","state":"pending"}\n')
+
+    for read in (verify_file, file_states):
+        with pytest.raises(InvalidRequest, match=f"stateward ledger migrate {path}"):
+            read(path)
+
+
 def test_a_compressed_export_is_not_called_damaged(tmp_path: Path) -> None:
     path = tmp_path / "export.jsonl.gz"
     path.write_bytes(gzip.compress(b"{}\n"))

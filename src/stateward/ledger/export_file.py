@@ -9,6 +9,7 @@ checked here too (see `history_file`); a delta is a part of its directory, and c
 
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
@@ -19,13 +20,14 @@ from stateward.ledger.disk import Disk, file_chunks
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.manifest import DELTA_NAME, effective_ranges, is_ledger
 from stateward.ledger.migrate import check_encoding
-from stateward.ledger.record import LedgerLine, rollback_of
+from stateward.ledger.record import LedgerLine, decode_json, rollback_of
 from stateward.ledger.verification import LedgerVerification, verify
 from stateward.ledger.view import Progress, no_progress
 from stateward.proofs.history_file import HistoryFileCheck, is_history
 from stateward.proofs.merkle import MerkleSpan, leaf_hash
 
 WRITE_LINES = 4096
+FIRST_LINE_BYTES_MAX = 1 << 24
 ANCHOR_START = b'{"anchor":'
 ANCHOR_BYTES_MAX = 1024
 """More than an anchor can be: so much of the end of a file is searched for one."""
@@ -125,7 +127,26 @@ def _check_of(path: Path, progress: Progress) -> "HistoryFileCheck | _LogFileChe
     if not path.is_file():
         raise InvalidRequest(f"{path} is neither a ledger directory nor a file of one")
     check_encoding(path)
-    return HistoryFileCheck(path, progress) if is_history(path) else _LogFileCheck(path, progress)
+    if is_history(path):
+        return HistoryFileCheck(path, progress)
+    if _is_never_sealed(path):
+        # No damage: to look for a backup of it would be in vain.
+        raise InvalidRequest(
+            f"{path} holds no sealed lines, so there is nothing to verify; if it is an old ledger, "
+            f"make one of it with: stateward ledger migrate {quote(str(path))}"
+        )
+    return _LogFileCheck(path, progress)
+
+
+def _is_never_sealed(path: Path) -> bool:
+    """Whether the first line is JSON that has nothing of a line of a ledger, as no damage of one would leave it."""
+    with path.open("rb") as file:
+        first = file.readline(FIRST_LINE_BYTES_MAX)
+    try:
+        found = decode_json(first)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return isinstance(found, dict) and not found.keys() & {"seq", "n", "h", "anchor"}
 
 
 class _LogFileCheck:
