@@ -46,6 +46,36 @@ def test_a_follower_has_the_statuses_of_the_store_though_it_died_and_the_engine_
             assert list(unlike_store(engine.follower, app)) == []
 
 
+@pytest.mark.service
+@pytest.mark.parametrize("kind", ENGINES)
+def test_what_is_replayed_at_once_arrives_again(tmp_path: Path, kind: str) -> None:
+    """Also on JetStream, whose server can be told to drop what it has seen within two minutes."""
+    if reason := lacks_feed(kind):
+        pytest.skip(reason)
+    with feed_engine(kind) as engine:
+        settings = settings_of(tmp_path, msgspec.json.encode(engine.settings()).decode())
+        with App(settings, machines=[steps()]) as app:
+            make_history(app, 3)
+            feed, target = feed_of(app), target_of(settings.feed)
+            follower = engine.follower
+
+            while feed.step(target):
+                pass
+            sent = feed_status(app).sent
+
+            replay_feed(app, 1, actor="person:ann")
+            while feed.step(target):
+                pass
+
+            def has_all_again() -> bool:
+                follower.step()
+                return follower.repeated >= sent
+
+            wait_until(has_all_again)
+            target.close()
+            assert follower.repeated == sent
+
+
 def test_what_kafka_does_not_take_in_time_is_not_counted_as_sent(tmp_path: Path) -> None:
     with App(settings_of(tmp_path), machines=[steps()]) as app:
         make_history(app, 3)

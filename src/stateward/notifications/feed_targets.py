@@ -113,7 +113,8 @@ class NatsTarget:
     def send(self, messages: Sequence[FeedMessage]) -> None:
         """In waves that hold each record once, each wave acknowledged before the next.
 
-        The server drops a message whose id it has seen within two minutes, so most repetitions never arrive.
+        Without `Nats-Msg-Id`: the server would drop what it has seen within two minutes, and answer that it has it, so
+        that a replay of it would not arrive.
         """
         try:
             self._ensure_stream()
@@ -143,9 +144,7 @@ def _publications(messages: Sequence[FeedMessage], reply: str) -> list[bytes]:
     from stateward.transport.nats_wire import publication
 
     return [
-        publication(
-            each.topic, each.body, reply, {"Nats-Msg-Id": each.id, "Content-Type": CONTENT_TYPE}
-        )
+        publication(each.topic, each.body, reply, {"Content-Type": CONTENT_TYPE})
         for each in messages
     ]
 
