@@ -11,6 +11,9 @@ from stateward.settings import Settings
 
 Maker = Callable[..., App]
 
+# The profile starts no runner where the kernel cannot confine it; what else it sets is tested on any machine.
+ENTERPRISE = "profile: enterprise\nworker: {confinement: available}"
+
 # For tests whose subject is what the database does: locks, cursors, races.
 on_each_store = pytest.mark.parametrize("store_url", ["sqlite", "postgres"], indirect=True)
 # For tests whose subject minds no database: PostgreSQL is left to `make test-long`.

@@ -82,8 +82,10 @@ def api(tmp_path: Path) -> Iterator[ApiClient]:
     settings = Settings.load(
         environ={"STATEWARD_DATA": str(tmp_path), "STATEWARD_PROFILE": "enterprise"}
     )
+    # The walk is the same on a machine whose kernel cannot confine runners.
+    worker = replace(settings.worker, confinement="available")
     with serving(
-        replace(settings, api=replace(settings.api, port=0)), extra_routes=console()
+        replace(settings, api=replace(settings.api, port=0), worker=worker), extra_routes=console()
     ) as found:
         yield found
 

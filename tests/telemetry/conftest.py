@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
-from tests.apps import Maker, apps_on, fresh_store
+from tests.apps import ENTERPRISE, Maker, apps_on, fresh_store
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def make_app(store_url: str, tmp_path: Path) -> Iterator[Maker]:
     """Apps on one store; more settings as YAML text."""
-    with apps_on(store_url, tmp_path, default="profile: enterprise") as make:
+    with apps_on(store_url, tmp_path, default=ENTERPRISE) as make:
         yield make
 
 

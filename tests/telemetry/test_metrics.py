@@ -26,7 +26,7 @@ from stateward.telemetry.metrics import (
     exposition,
 )
 from stateward.transport import WorkerInfo
-from tests.apps import Maker, on_each_store
+from tests.apps import ENTERPRISE, Maker, on_each_store
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n"
 Samples = dict[tuple[str, ...], float]
@@ -211,7 +211,7 @@ def test_a_machine_is_told_of_where_its_settings_say_so_with_the_labels_they_cho
     make_app: Maker,
 ) -> None:
     assert not make_app("profile: personal").monitor.is_enabled
-    app = make_app("profile: enterprise\nupload_record: {metrics: {labels: [status]}}")
+    app = make_app(f"{ENTERPRISE}\nupload_record: {{metrics: {{labels: [status]}}}}")
     assert app.monitor.is_enabled
     for kind in ("a", "b"):
         app.submit(STATEMENT + kind.encode(), labels={"source_type": kind})

@@ -20,7 +20,7 @@ from stateward.telemetry.tracing import (
     trace_id,
     trace_of,
 )
-from tests.apps import Maker
+from tests.apps import ENTERPRISE, Maker
 from tests.notifications.conftest import deliver
 from tests.notifications.receivers import receiving
 
@@ -51,7 +51,7 @@ def submitted(app: App, trace: str | None) -> str:
 
 
 def test_a_trace_goes_with_a_document_through_history_log_and_webhook(make_app: Maker) -> None:
-    app = make_app("profile: enterprise\nnotifications: {webhook_allow: [127.0.0.1]}")
+    app = make_app(f"{ENTERPRISE}\nnotifications: {{webhook_allow: [127.0.0.1]}}")
     stream = io.StringIO()
     telemetry.set_up(format="json", level="info", stream=stream)
     with receiving() as receiver:
@@ -167,7 +167,7 @@ def collecting() -> Iterator[tuple[str, list[Span]]]:
 
 def test_every_attempt_is_a_span_of_the_documents_trace(make_app: Maker) -> None:
     with collecting() as (endpoint, spans):
-        app = make_app(f"profile: enterprise\ntelemetry: {{otlp_endpoint: '{endpoint}'}}")
+        app = make_app(f"{ENTERPRISE}\ntelemetry: {{otlp_endpoint: '{endpoint}'}}")
         record_id = submitted(app, TRACE)
         app.run_until_idle()
         deliver(app)
