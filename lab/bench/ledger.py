@@ -36,7 +36,7 @@ TURNS = 4
 PEERS = Path(".venv-bench") / "bin" / "python"
 PEERS_MAX_S = 900
 APPEND_AIMS = {
-    "in order": {1: 1.1, 64: 1.3, 1024: 1.3},
+    "in order": {1: 1.1, 64: 1.0, 1024: 1.0},
     "mixed order": {1: 0.8, 64: 2.0, 1024: 2.5},
 }
 FIRST_APPEND_AIMS = {
@@ -48,7 +48,7 @@ RECORDED_S_MAX = 110e-6
 THREADS = 64
 REPLAYED_S_MAX = 3.7e-6
 MIGRATED_PER_S = 50_000
-GOT_TIMES = 1.8
+GOT_TIMES = 1.7
 OPENED_TIMES_MAX = 2.5
 VERIFIED_GB_PER_S = 1.0
 TIMES = "\N{MULTIPLICATION SIGN}"
