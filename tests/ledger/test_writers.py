@@ -13,7 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerLocked, LedgerPoisoned
+from stateward.core.errors import (
+    InvalidRequest,
+    InvalidTransition,
+    LedgerDamaged,
+    LedgerLocked,
+    LedgerPoisoned,
+)
 from stateward.ledger import Ledger, LedgerEntry, LedgerState
 from stateward.ledger.builder import Change
 from stateward.ledger.chain import GENESIS, SEAL_BYTES, head_of, seal
@@ -21,11 +27,12 @@ from stateward.ledger.disk import Disk
 from stateward.ledger.export_file import file_states, verify_file
 from stateward.ledger.manifest import LOCK, read_manifest
 from stateward.ledger.record import LedgerAuditRecord, encode_json
+from stateward.ledger.states import DOCUMENT_MACHINE
 from stateward.ledger.summary import Summary
 from stateward.ledger.verification import verify
 from stateward.ledger.writer import Durability
 from stateward.proofs.merkle import MerkleSpan, leaf_hash
-from tests.ledger.builders import START, a_ledger
+from tests.ledger.builders import START, Clock, QuickDisk, a_ledger
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
 NOT_COUNTS = [1.0, True, "3", -1, 2**31, float("nan"), b"1", [1]]
@@ -191,20 +198,43 @@ FIELDS = (
 )  # fmt: skip
 
 
-@given(values=some.dictionaries(some.sampled_from(FIELDS), ANY_VALUE))
-def test_whatever_is_taken_can_be_read_again(tmp_path: Path, values: dict[str, Any]) -> None:
+ENTRY_FIELDS = (*FIELDS, "doc_id", "state", "timestamp", "old_state", "source_seq", "extra")
+
+
+@given(
+    values=some.dictionaries(some.sampled_from(ENTRY_FIELDS), ANY_VALUE),
+    how=some.sampled_from(["record", "record_many", "mirror"]),
+)
+def test_whatever_is_taken_can_be_read_again(
+    tmp_path: Path, values: dict[str, Any], how: str
+) -> None:
     folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+    machine = None if how == "mirror" else DOCUMENT_MACHINE
     taken = 0
-    with a_ledger(folder) as ledger:
+    with Ledger.open(folder, machine=machine, clock=Clock(), disk=QuickDisk()) as ledger:
         try:
-            ledger.record("doc:1", PENDING, **values)
-            taken = 1
-        except InvalidRequest:
+            if how == "record":
+                ledger.record(
+                    "doc:1", PENDING, **{name: values[name] for name in FIELDS if name in values}
+                )
+                taken = 1
+            else:
+                entry = LedgerEntry(
+                    **{"doc_id": "doc:1", "state": PENDING, "source_seq": 1, **values}
+                )
+                many = [entry]
+                taken = (
+                    ledger.mirror(many, source="store")
+                    if how == "mirror"
+                    else ledger.record_many(many)
+                )
+        except (InvalidRequest, InvalidTransition):
             pass
         ledger.compact(compress=False)
 
-    with Ledger.open(folder, read_only=True) as ledger:
-        assert len(list(ledger.history("doc:1"))) == taken
+    with Ledger.open(folder, read_only=True, machine=machine) as ledger:
+        assert len([each for each in ledger.records() if not each.is_control]) == taken
+        assert len(list(ledger.documents())) == taken
     assert verify(folder).is_sound
 
 
