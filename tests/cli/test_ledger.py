@@ -121,6 +121,7 @@ def test_moves_come_from_a_file_up_to_the_first_wrong_line(
         (["prove", "{}", "99"], Exit.REFUSED, "there is no line 99"),
         (["archive", "{}", "--remove-up-to", "3"], Exit.USAGE, "--reason"),
         (["migrate", "{}/MANIFEST.json", "--yes"], Exit.USAGE, "--output DIR or --in-place"),
+        (["migrate", "{}/MANIFEST.json", "--rollback"], Exit.USAGE, "--output DIR or --in-place"),
         (["export", "{}", "--out", "{}/HEAD"], Exit.REFUSED, "exists already"),
         (["query", "{}"], Exit.USAGE, "Missing argument 'SQL'"),
     ],

@@ -81,11 +81,11 @@ def migrate(
     if prune_backups:
         _prune(context, source, days=days, execute=execute)
         return Exit.OK
+    if output is None and not in_place and (execute or rollback):
+        raise click.UsageError("say which is the new ledger: --output DIR or --in-place")
     if rollback:
         _undo(context, source, output, in_place=in_place, accept_loss=accept_loss, execute=execute)
         return Exit.OK
-    if output is None and not in_place and execute:
-        raise click.UsageError("say where the new ledger goes: --output DIR or --in-place")
     done = run(
         source,
         output=output,
