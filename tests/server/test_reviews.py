@@ -207,6 +207,30 @@ def test_a_decision_can_be_held_and_undone(reviewed: ApiClient) -> None:
     assert reviewed.app.record(record.id).version == record.version
 
 
+def test_a_key_of_a_decision_that_was_undone_does_not_say_that_it_is_stored(
+    reviewed: ApiClient,
+) -> None:
+    record = waiting(reviewed.app)
+    ada = reviewed.with_key(name="ada", role="reviewer")
+    path = f"/reviews/{record.id}/decision"
+    body = {"action": "reject", "notes": "not ours"}
+    once = {"Idempotency-Key": "pressed-once"}
+
+    held = ada.http.put(path, json=body, headers=once)
+    repeated = ada.http.put(path, json=body, headers=once)
+    ada.http.delete(path)
+    after_undo = ada.http.put(path, json=body, headers=once)
+    anew = ada.http.put(path, json=body, headers={"Idempotency-Key": "pressed-twice"})
+    reviewed.app.database.run("UPDATE pending_decisions SET effective_at = 0")
+    reviewed.app.reviews.apply_due()
+    in_effect = ada.http.put(path, json=body, headers={"Idempotency-Key": "pressed-twice"})
+
+    assert [each.status_code for each in (held, repeated, anew, in_effect)] == [200] * 4
+    assert held.json() == repeated.json()
+    assert problem(after_undo) == "key-reused"
+    assert reviewed.app.record(record.id).status == "rejected"
+
+
 def test_a_held_decision_is_refused_while_the_form_is_still_open(reviewed: ApiClient) -> None:
     record = waiting(reviewed.app)
     path = f"/reviews/{record.id}/decision"

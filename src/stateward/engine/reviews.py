@@ -314,6 +314,13 @@ class Reviews(ReviewTasks):
         self._claims.drop(record.id)
         return self._task(record, review, None, pending)
 
+    def is_standing(self, deciding: DecisionRequest, *, version: int) -> bool:
+        """Whether a decision that was stored for this version is pending still, or the record has moved since."""
+        record = self._record(deciding.record_id, deciding.machines)
+        pending = self._pending_of(record)
+        is_own = pending is not None and pending.actor == deciding.actor
+        return is_own or record.version != version
+
     def undo(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> PendingDecision:
         """Take a pending decision back; returns it, so that nothing that was typed is lost."""
         with self._store.transaction():

@@ -187,7 +187,7 @@ _KINDS = (
         "key-reused",
         422,
         "The Idempotency-Key belongs to another request",
-        "Same key, other content: take a new key.",
+        "Same key, other content, or a decision that was undone since: take a new key.",
     ),
     Kind(
         "if-match-required",

@@ -25,6 +25,7 @@ from stateward.server.auth import (
     service_of,
     trace_of,
 )
+from stateward.server.executors import REPLAYED
 from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import (
     DAYS_DEFAULT,
@@ -221,16 +222,37 @@ async def hold(
     key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response[schemas.ReviewTask]:
-    """It is checked and stored at once, and takes effect after `reviews.undo_seconds`, unless it is undone."""
+    """It is checked and stored at once, and takes effect after `reviews.undo_seconds`, unless it is undone.
+
+    To decide the same again after undoing it, take another `Idempotency-Key`.
+    """
     deciding = _deciding(request, record_id, data, if_match)
     content = (await request.body(), if_match or "")
-    return await operations.reply_once(
+    answer = await operations.reply_once(
         request,
         key,
         lambda app: app.reviews.hold(deciding),
         _task_answer(caller_of(request).actor),
         content=content,
     )
+    if REPLAYED in answer.headers:
+        await _check_standing(request, deciding, answer.content)
+    return answer
+
+
+async def _check_standing(request: Asked, deciding: DecisionRequest, earlier: bytes) -> None:
+    """Refuse to say again that a decision is stored which was undone since: the caller would rely on it."""
+    said = msgspec.json.decode(earlier)
+
+    def stands(app: App) -> bool:
+        return app.reviews.is_standing(deciding, version=said["version"])
+
+    if said.get("pending") and not await service_of(request).quick.ask(stands):
+        raise Refusal(
+            "key-reused",
+            "this decision was undone after it was sent under this Idempotency-Key; to decide the same again, take a "
+            "new one",
+        )
 
 
 @delete(
