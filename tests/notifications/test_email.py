@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stateward.app import App
-from stateward.app.doctor import checks
+from stateward.app.doctor import Check, checks
 from stateward.core.model import (
     SECOND,
     Applied,
@@ -41,6 +41,11 @@ def mailing(port: int, more: str = "") -> str:
         f"notifications: {{admin_email: admin@example.com, smtp_url: 'smtp://127.0.0.1:{port}', "
         f"public_url: 'https://docs.example.com'{more}}}"
     )
+
+
+def mail_check(app: App) -> Check:
+    """What `stateward doctor` says of the mail."""
+    return {check.name: check for check in checks(app)}["mail"]
 
 
 def failed(
@@ -254,6 +259,9 @@ def test_a_mail_that_is_refused_is_sent_later_under_the_same_id(
         failed(app)
         deliver(app)
         assert server.mails == []
+        ill = mail_check(app)
+        assert (ill.is_well, "1 alert not sent yet" in ill.sentence) == (False, True)
+        assert "451" in ill.sentence
 
         clock.tick(60)
         deliver(app)
@@ -261,6 +269,7 @@ def test_a_mail_that_is_refused_is_sent_later_under_the_same_id(
         deliver(app)
 
     assert len(server.mails) == 1
+    assert (mail_check(app).is_well, mail_check(app).sentence) == (True, "every alert was sent")
     ((attempts, error),) = app.database.rows("SELECT attempts, error FROM alerts")
     assert (attempts, error) == (3, None)
 
@@ -282,6 +291,9 @@ def test_a_mail_that_is_never_accepted_is_given_up_after_a_day(
     assert server.mails == []
     assert "554" in str(error)
     assert 20 * 3600 < (clock() - began) / SECOND < 26 * 3600
+    assert "1 alert of the last week never sent" in mail_check(app).sentence
+    clock.tick(7 * 86_400)
+    assert mail_check(app).is_well
 
 
 def test_an_open_review_can_be_mailed(make_app: Maker) -> None:

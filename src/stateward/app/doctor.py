@@ -19,6 +19,7 @@ from stateward.core.model import SECOND, Micros, plain_actor, plural, to_iso
 from stateward.engine.clock_guard import ADVICE
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
+from stateward.notifications.alerts import AlertQueue
 from stateward.storage.erasure import Erasures
 from stateward.storage.failing_sources import failing_sources
 from stateward.storage.full_text import FullTextIndex
@@ -29,6 +30,7 @@ from stateward.workers.layers import sandbox_layers
 DISK_FREE_MIN = 512 * 2**20
 MIRROR_LATE_S = 60.0
 DEAD_MAX = 1000
+MAIL_TOLD: Micros = 7 * 86_400 * SECOND  # how long an email that was given up is complained of
 # So long a dead letter is a reason to look. It stays, and none can be taken away: beyond that it is only counted, or
 # one of last year would hide that of today.
 DEAD_NEWS: Micros = 7 * 86_400 * SECOND
@@ -125,7 +127,7 @@ def checks(app: App) -> Iterator[Check]:
     yield _secrets_check(app)
     yield _audit_check(app)
     yield _search_check(app)
-    yield _notices_check(app)
+    yield from _notices_checks(app)
     yield _dead_letter_check(app)
     if app.settings.feed.url is not None:
         yield _feed_check(app)
@@ -407,14 +409,34 @@ def _search_check(app: App) -> Check:
     )
 
 
-def _notices_check(app: App) -> Check:
+def _notices_checks(app: App) -> Iterator[Check]:
     dead = len(app.notifications.deliveries(state="dead", limit=DEAD_MAX))
-    return Check(
+    yield Check(
         name="notifications",
         is_well=not dead,
         sentence=f"{dead if dead < DEAD_MAX else f'{dead} or more'} undelivered",
         advice="inspect with stateward webhook dead, then run stateward webhook replay --dead"
         if dead
+        else "",
+    )
+    if app.settings.notifications.smtp_url is not None:
+        yield _mail_check(app)
+
+
+def _mail_check(app: App) -> Check:
+    """An alert that no mail server took is the one that nobody has seen."""
+    unsent = AlertQueue(app.database).unsent(since=app.clock() - MAIL_TOLD)
+    faults = []
+    if unsent.waiting:
+        faults.append(f"{plural(unsent.waiting, 'alert')} not sent yet, to be tried again")
+    if unsent.given_up:
+        faults.append(f"{plural(unsent.given_up, 'alert')} of the last week never sent")
+    return Check(
+        name="mail",
+        is_well=not faults,
+        sentence=f"{'; '.join(faults)}: {unsent.error}" if faults else "every alert was sent",
+        advice="check notifications.smtp_url and the mail server; what the alerts are about: stateward errors"
+        if faults
         else "",
     )
 

@@ -8,7 +8,7 @@ it or a day of attempts is over: at least once, and a repeated email has the sam
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -250,6 +250,14 @@ class AlertWriter:
         self._queue.add([alert], now=now)
 
 
+class UnsentEmails(NamedTuple):
+    """How many alerts wait for another attempt at their email, how many for none, and what one of them failed with."""
+
+    waiting: int
+    given_up: int
+    error: str
+
+
 class AlertQueue:
     """The table of alerts."""
 
@@ -304,6 +312,15 @@ class AlertQueue:
             ]
         self._write(settled, [each.attempts for each in alerts])
         return all(each.due_at is None for each in settled)
+
+    def unsent(self, *, since: Micros) -> UnsentEmails:
+        """The alerts whose emails failed: those that are tried again, and since then those that are not."""
+        ((waiting, given_up, error),) = self._database.rows(
+            "SELECT count(due_at), count(*) - count(due_at), max(error) FROM alerts"
+            " WHERE error IS NOT NULL AND sent_at IS NULL AND (due_at IS NOT NULL OR created_at >= :since)",
+            since=since,
+        )
+        return UnsentEmails(int(waiting or 0), int(given_up or 0), str(error or ""))
 
     def sent_since(self, since: Micros) -> list[Micros]:
         """When emails were sent: the alerts of one have the same time."""
