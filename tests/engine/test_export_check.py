@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from stateward.engine.export_check import check_export
 from stateward.engine.history import checkpoint_of, export
 from stateward.ledger.verification import LedgerVerification
 from stateward.pipelines.uploads.machine import UPLOAD
-from stateward.proofs.checkpoints import CheckpointSigner
+from stateward.proofs.checkpoints import CheckpointSigner, CheckpointVerifier
 from stateward.proofs.history_checkpoint import (
     HistoryCheckpoint,
     make_checkpoint,
@@ -90,8 +91,19 @@ class Place:
         lines = change((self.folder / name).read_text("utf-8").splitlines())
         (self.folder / name).write_text("".join(f"{each}\n" for each in lines), "utf-8")
 
-    def verify(self, kept: HistoryCheckpoint | None = None) -> LedgerVerification:
-        return check_export(self.folder, kept=kept, progress=lambda *_: None)
+    def verify(
+        self,
+        kept: HistoryCheckpoint | None = None,
+        *,
+        signed_by: CheckpointSigner | None = None,
+    ) -> LedgerVerification:
+        key = None if signed_by is None else _public(signed_by)
+        return check_export(self.folder, kept=kept, progress=lambda *_: None, signed_by=key)
+
+
+def _public(signer: CheckpointSigner) -> CheckpointVerifier:
+    private = Ed25519PrivateKey.from_private_bytes(signer.seed)
+    return CheckpointVerifier(signer.name, private.public_key().public_bytes_raw())
 
 
 def _letter(body: str) -> DeadLetter:
@@ -122,6 +134,10 @@ EDITS: list[tuple[str, str, Callable[[Lines], Lines], str]] = [
     ("an older version", "records.jsonl", lambda own: [own[0].replace('"version":4', '"version":3'), *own[1:]],
      "is at version 3"),
     ("a record is gone", "records.jsonl", lambda own: own[1:], "it has transitions, and is not there"),
+    ("records in another order", "records.jsonl", lambda own: [own[1], own[0], *own[2:]],
+     "not in the order of the ids"),
+    ("another name of the history", "checkpoints.jsonl", lambda own: [own[0].replace("ard.local", "ard.locel")],
+     "is that of"),
     ("a record twice", "records.jsonl", lambda own: [*own, own[0]], "it is there twice"),
     ("a second key", "records.jsonl", lambda own: ['{"status":"parsed",' + own[0][1:], *own[1:]], "not as the export"),
     ("a number in another form", "records.jsonl", lambda own: [own[0].replace('"version":4', '"version":4.0')],
@@ -196,6 +212,19 @@ def test_a_rewritten_export_is_found_by_a_checkpoint(place: Place) -> None:
     found = [str(each) for each in place.verify(kept).findings]
     assert any("lane 0" in each and "rewritten" in each for each in found)
     assert any(each.startswith("audit.jsonl") for each in found)
+
+
+def test_an_export_proves_itself_by_the_key_that_signed_its_checkpoint(place: Place) -> None:
+    stranger = CheckpointSigner(name=SIGNER.name, seed=b"t" * 32)
+    place.export(signer=SIGNER)
+    assert place.verify(signed_by=SIGNER).findings == ()
+
+    (of_another,) = place.verify(signed_by=stranger).findings
+    place.edit("checkpoints.jsonl", lambda _: [])
+    (gone,) = place.verify(signed_by=SIGNER).findings
+
+    assert "it carries no good signature of example.org/ours" in str(of_another)
+    assert "there is none, and so none that example.org/ours has signed" in str(gone)
 
 
 def test_an_export_that_is_older_than_a_checkpoint_is_refused(place: Place) -> None:

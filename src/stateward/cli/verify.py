@@ -88,7 +88,8 @@ if TYPE_CHECKING:
     "--signed-by",
     metavar="KEY",
     type=PublicKey(),
-    help="The public half of the key that must have signed the checkpoints that are named, or its file.",
+    help="The public half of the key that must have signed the checkpoints that are named, or that of an export; or "
+    "its file.",
 )
 @click.option(
     "--timestamp",
@@ -143,7 +144,8 @@ def verify(
     one was made, without reading the history; the proof can be checked by others, who have no store.
 
     An EXPORT is the folder that `export history` wrote: its transitions, each record against the last of them, the
-    audit log, and what that has seals of, also with a --checkpoint that was kept elsewhere. No store is needed.
+    audit log, and what that has seals of, also with a --checkpoint that was kept elsewhere, or with --signed-by and the
+    checkpoint that is in it. No store is needed.
 
     A LEDGER is a ledger directory or a file: what `ledger export` wrote, a delta beside its manifest, or the
     transitions.jsonl of `export history` alone. Reads every byte: the hash chain, each file against the manifest, each
@@ -154,7 +156,13 @@ def verify(
 
     kept = None if kept_at is None else kept_file(context, kept_at)
     pair = None if pair_at is None else tuple(kept_file(context, each) for each in pair_at)
-    if signed_by is not None and kept is None and pair is None:
+    verify_files = None if place is None else _verifier_of(place)
+    if (
+        signed_by is not None
+        and kept is None
+        and pair is None
+        and verify_files is not _verify_export
+    ):
         raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
     if kept is not None and token is not None:
         _tell_time(context, kept, token, roots)
@@ -166,7 +174,7 @@ def verify(
                 "--consistency compares two checkpoints, by a --proof or a store"
             )
         return _consistency(context, place, pair, proof_file, signed_by, out, read_only)
-    if place is not None and (verify_files := _verifier_of(place)) is not None:
+    if place is not None and verify_files is not None:
         if folder is not None or out is not None or with_documents:
             sentence = "--ledger, --documents and --out are about a store, not about its files"
             raise click.UsageError(sentence)
@@ -322,10 +330,14 @@ def _verify_export(
 ) -> Exit:
     from stateward.cli.ledger.verify import tell_verification
     from stateward.engine.export_check import check_export
+    from stateward.proofs.checkpoints import parse_verifier
 
     kept = None if checkpoint is None else _read_kept(checkpoint, signed_by)
     found = check_export(
-        place, kept=kept, progress=lambda what, count: context.progress(f"{what}: {count:,}")
+        place,
+        kept=kept,
+        progress=lambda what, count: context.progress(f"{what}: {count:,}"),
+        signed_by=None if signed_by is None or kept else parse_verifier(signed_by),
     )
     return tell_verification(context, found, is_export=True, checkpoint=kept)
 

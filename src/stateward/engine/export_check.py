@@ -20,7 +20,14 @@ from stateward.core.model import Json, Record, Transition, from_iso, plural
 from stateward.engine.history import audit_line, record_line
 from stateward.engine.sealed_lines import SEALED_FILES, SealsRead, digest_of_line
 from stateward.ledger.verification import LedgerVerification
-from stateward.proofs.history_checkpoint import AUDIT, HistoryCheckpoint, log_name, read_checkpoint
+from stateward.proofs.checkpoints import CheckpointVerifier
+from stateward.proofs.history_checkpoint import (
+    AUDIT,
+    HISTORY_ORIGIN,
+    HistoryCheckpoint,
+    log_name,
+    read_checkpoint,
+)
 from stateward.proofs.history_file import (
     FINDINGS_MAX,
     LINE_BYTES_MAX,
@@ -46,12 +53,19 @@ _Line = Mapping[str, Any]
 
 
 def check_export(
-    folder: Path, *, kept: HistoryCheckpoint | None, progress: Progress
+    folder: Path,
+    *,
+    kept: HistoryCheckpoint | None,
+    progress: Progress,
+    signed_by: CheckpointVerifier | None = None,
 ) -> LedgerVerification:
-    """What is wrong with an export. With `kept`, it must be the history of that checkpoint, grown."""
+    """What is wrong with an export. With `kept`, it must be the history of that checkpoint, grown.
+
+    With `signed_by`, the checkpoint that the export holds itself must be signed by that key.
+    """
     log = HistoryFileCheck(folder / TRANSITIONS, progress, kept=kept, with_trees=True)
     log.run()
-    check = _ExportCheck(folder, log, progress)
+    check = _ExportCheck(folder, log, progress, signed_by)
     if not log.is_cut_short:
         check.records()
         check.sealed_rows(check.audit(kept))
@@ -68,19 +82,30 @@ def check_export(
 class _ExportCheck:
     """The files beside the transitions."""
 
-    def __init__(self, folder: Path, log: HistoryFileCheck, progress: Progress) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        log: HistoryFileCheck,
+        progress: Progress,
+        signed_by: CheckpointVerifier | None,
+    ) -> None:
         self._folder, self._log, self._progress = folder, log, progress
+        self._signed_by = signed_by
         self.findings: list[Damage] = []
         self.notes: list[Damage] = []
 
     def records(self) -> None:
         """Each record is what its last transition left."""
         left, seen, newer = dict(self._log.ends), set[str](), 0
+        before = ""
         for at, text, line in self._lines(RECORDS):
             record = _record_of(line)
             if record is None or encode_line(record_line(record)) + b"\n" != text:
                 self._report(RECORDS, _NOT_AS_WRITTEN, at)
                 continue
+            if record.id < before:
+                self._report(RECORDS, f"{record.id}: it is not in the order of the ids", at)
+            before = record.id
             last = left.pop(record.id, None)
             if record.id in seen:
                 self._report(RECORDS, f"{record.id}: it is there twice", at)
@@ -154,12 +179,19 @@ class _ExportCheck:
 
     def _own_checkpoints(self) -> Iterator[HistoryCheckpoint]:
         """What the export says of itself, which must be the same as its files say."""
+        key, has_any = self._signed_by, False
         for at, _, line in self._lines(CHECKPOINTS):
+            text = str(line.get("checkpoint"))
+            has_any = True
             try:
-                found = read_checkpoint(str(line.get("checkpoint")))
+                found = read_checkpoint(text)
             except InvalidRequest as error:
                 self._report(CHECKPOINTS, str(error), at)
                 continue
+            if key is not None and not key.has_signed(text):
+                self._report(CHECKPOINTS, f"it carries no good signature of {key.name}", at)
+            if found.origin != HISTORY_ORIGIN:
+                self._report(CHECKPOINTS, f"it is that of {found.origin!r}", at)
             ends = {each.lane: (each.count, each.head) for each in found.lanes}
             if ends != {each.lane: (each.count, each.head) for each in self._log.lanes}:
                 self._report(CHECKPOINTS, "its lanes are not those of anchor.json", at)
@@ -169,6 +201,8 @@ class _ExportCheck:
                         CHECKPOINTS, f"its tree {log_name(log)} is not that of the lane", at
                     )
             yield found
+        if key is not None and not has_any:
+            self._report(CHECKPOINTS, f"there is none, and so none that {key.name} has signed")
 
     def _lines(self, name: str) -> Iterator[tuple[int, bytes, _Line]]:
         """Each line of a file that can be read: its place, its text and its values; what cannot be read is reported."""
