@@ -10,7 +10,8 @@ from stateward.pipelines.statements import parse as statements_parse
 PACKAGE = Path(__file__).parents[2] / "src" / "stateward"
 SUFFIXES = {".py", ".yaml", ".html", ".js", ".mjs", ".css"}
 DOMAINS = re.compile(
-    r"contract|statement|\bbank|machine:upload|literature|lab_report|web_page|\bcatalogs\b|inspection",
+    r"contract|statement|\bbank|machine:upload|literature|lab_report|web_page|\bcatalogs\b|inspection"
+    r"|--vertical|vertical=|\benergy\b|\btelco\b|insurance|\biban\b|--date-order|\bCW_",
     re.IGNORECASE,
 )
 # What every ledger on disk records as the name of its machine.

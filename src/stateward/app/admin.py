@@ -97,9 +97,9 @@ class Admin:
         )
         secret = new_token()
         with self._store.transaction():
-            said: Fields = {"key_id": key.id, "name": key.name, "role": key.role}
+            detail: Fields = {"key_id": key.id, "name": key.name, "role": key.role}
             seal = self._keys.add(key, secret=secret)
-            self._note(KEY_CREATED, key.created_by, {**said, KEY_SEAL: seal})
+            self._note(KEY_CREATED, key.created_by, {**detail, KEY_SEAL: seal})
         return key, key_text(key.id, secret)
 
     def confirm_clock(self, guard: ClockGuard, *, reason: str) -> str | None:

@@ -200,12 +200,12 @@ def _backup_check(app: App) -> Check:
     is_known = last is not None and is_recent(last.at, within=limit, now=app.clock())
     is_gone = last is not None and _is_gone(last)
     is_well = (is_known and not is_gone) or app.settings.profile == "personal"
-    said = "no backup yet" if last is None else f"last: {last.name} in {last.folder}"
+    state = "no backup yet" if last is None else f"last: {last.name} in {last.folder}"
     advice = "stateward backup DIR, or name backup.folder in the settings"
     if is_gone:
-        said += ", where it is not now"
+        state += ", where it is not now"
         advice = "connect that folder again, or make another set: stateward backup DIR"
-    return Check(name="backup", is_well=is_well, sentence=said, advice="" if is_well else advice)
+    return Check(name="backup", is_well=is_well, sentence=state, advice="" if is_well else advice)
 
 
 def _is_gone(last: LastBackup) -> bool:
@@ -223,15 +223,15 @@ def _anchor_check(app: App) -> Check:
     is_signed = signing_key_of(app.settings) is not None
     is_personal = app.settings.profile == "personal"
     is_well = not late and (is_personal or (last is not None and is_signed))
-    said = "no checkpoint was sent elsewhere yet" if last is None else f"last at {to_iso(last)}"
+    state = "no checkpoint was sent elsewhere yet" if last is None else f"last at {to_iso(last)}"
     if last is not None and late:
-        said += f", and none to {', '.join(late)}"
+        state += f", and none to {', '.join(late)}"
     advice = (
         "name anchors.destinations in the settings, or backup.folder, or notifications.admin_email and smtp_url"
         if not places
         else "a running coordinator sends them: check its log"
     )
-    sentence = said if is_signed or last is None else f"{said}, not signed"
+    sentence = state if is_signed or last is None else f"{state}, not signed"
     return Check(
         name="anchors", is_well=is_well, sentence=sentence, advice="" if is_well else advice
     )
@@ -352,27 +352,27 @@ def _secrets_check(app: App) -> Check:
     """Whether a copy of the database, or a backup of it, gives away the secrets in it."""
     found, path = secret_state(app), app.secrets.path
     keys = app.secrets.ids()
-    said = f"{plural(found.sealed, 'secret')} of webhooks and workers encrypted"
+    state = f"{plural(found.sealed, 'secret')} of webhooks and workers encrypted"
     advice = ""
     if found.plain:
-        said = f"{plural(found.plain, 'secret')} of webhooks and workers stored in plain text"
+        state = f"{plural(found.plain, 'secret')} of webhooks and workers stored in plain text"
         advice = "start the service, which encrypts them, or run stateward secrets rotate"
     elif found.unreadable:
-        said = f"the keys in {path} do not open {plural(found.unreadable, 'secret')}"
+        state = f"the keys in {path} do not open {plural(found.unreadable, 'secret')}"
         advice = "put the right key file there, or name it in store.secret_key_file"
     elif keys and _is_open_to_others(path):
-        said = f"other users of this machine can read {path}"
+        state = f"other users of this machine can read {path}"
         advice = f"chmod 600 {path}"
     elif app.settings.profile == "enterprise" and app.settings.store.secret_key_file is None:
-        said = (
-            f"{said}; without store.secret_key_file the key would be made in the data folder"
+        state = (
+            f"{state}; without store.secret_key_file the key would be made in the data folder"
             if not keys
-            else f"{said}, with a key file beside them in the data folder"
+            else f"{state}, with a key file beside them in the data folder"
         )
         advice = "name a file elsewhere in store.secret_key_file"
     elif not keys:
-        said = "no secrets stored"
-    return Check(name="secrets", is_well=not advice, sentence=said, advice=advice)
+        state = "no secrets stored"
+    return Check(name="secrets", is_well=not advice, sentence=state, advice=advice)
 
 
 def _is_open_to_others(path: Path) -> bool:

@@ -229,8 +229,8 @@ class Editions:
         if (record.machine, stage) not in self._documents:
             return False
         version = edition_version(self._outputs, record, stage)
-        said = [msgspec.json.decode(chunk.data) for chunk in result.chunks if not chunk.count]
-        return (said[0] if said else {}) != self._outputs.about(record.id, version)
+        items = [msgspec.json.decode(chunk.data) for chunk in result.chunks if not chunk.count]
+        return (items[0] if items else {}) != self._outputs.about(record.id, version)
 
     def _anew(self, record: Record, hints: Fields, secrets: Fields) -> Reading:
         """What can be done about a document that no edition can mend: other labels, or it without its lock."""
@@ -272,14 +272,14 @@ class Editions:
         if reading.unlocked is not None:
             artifact = self._artifacts.put([reading.unlocked], bytes_max=UNLOCKED_BYTES_MAX).sha256
             labels = {**labels, "unlocked_from": record.artifact}
-        said = describe_changes(reading.changed)
+        changes = describe_changes(reading.changed)
         made = self._driver.reprocess(
             record.id,
             actor=actor,
             # A driver knows the record that it asked for, and not this one: it would wait for ever.
             sequencing=AUTO if record.labels.get(SEQUENCING) == OUTSIDE else None,
             labels=labels,
-            reason=f"{reason}: {said}" if reason and said else reason or said or None,
+            reason=f"{reason}: {changes}" if reason and changes else reason or changes or None,
             is_ended=False,
             artifact=artifact,
         )
@@ -379,21 +379,21 @@ class Editions:
         What has ended gets a new edition (`reading`), what failed a successor with these labels.
         """
         record = other.record
-        said = ", ".join(f"{name}={value}" for name, value in sorted(other.hints.items()))
+        hints = ", ".join(f"{name}={value}" for name, value in sorted(other.hints.items()))
         if reading is not None and not reading.results:
             made = self._succeed(reading, actor=actor, reason=reason)
-            return replace(made, note=f"it replaces {record.id}, with {said}")
+            return replace(made, note=f"it replaces {record.id}, with {hints}")
         if reading is not None:
             found = self.store(reading, RereadRequest(), actor=actor)
             if not found.is_stored:
-                return Submitted(record, is_duplicate=True, note=f"{said} changes nothing in it")
+                return Submitted(record, is_duplicate=True, note=f"{hints} changes nothing in it")
             number = self.edition_number(record, found.stage)
-            note = f"it was read again with {said}: edition {number}"
+            note = f"it was read again with {hints}: edition {number}"
             return Submitted(record, is_duplicate=True, edition=number, note=note)
         return Submitted(
             record,
             is_duplicate=True,
-            note=f"it is being read without {said}; when that has ended, read it again with them",
+            note=f"it is being read without {hints}; when that has ended, read it again with them",
         )
 
     def read_other(self, other: OtherHints) -> Reading | None:

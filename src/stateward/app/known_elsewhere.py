@@ -245,10 +245,10 @@ def _erased_since(
     if digest not in (None, sha256(content).hexdigest()):
         unread.append(f"{where}: what was erased since is not known, for it was changed")
         return
-    said = dict(line.split(" ", 1) for line in content.decode().splitlines())
-    for start in range(0, len(said), AT_ONCE):
-        part = sorted(said)[start : start + AT_ONCE]
-        yield from (f"{record_id} {said[record_id]}" for record_id in here.not_erased(part))
+    fields = dict(line.split(" ", 1) for line in content.decode().splitlines())
+    for start in range(0, len(fields), AT_ONCE):
+        part = sorted(fields)[start : start + AT_ONCE]
+        yield from (f"{record_id} {fields[record_id]}" for record_id in here.not_erased(part))
 
 
 def _ledger_ahead(settings: Settings, newest: int) -> tuple[int, list[str]]:

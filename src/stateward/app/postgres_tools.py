@@ -33,8 +33,8 @@ def run_postgres_tool(command: list[str], url: str) -> None:
             "of the server or newer"
         ) from error
     if done.returncode != 0:
-        said = f"{command[0]} failed: {' '.join(done.stderr.split())[:1000]}"
-        raise StoreFull(said) if "No space left on device" in said else StoreError(said)
+        message = f"{command[0]} failed: {' '.join(done.stderr.split())[:1000]}"
+        raise StoreFull(message) if "No space left on device" in message else StoreError(message)
 
 
 def without_password(url: str) -> str:

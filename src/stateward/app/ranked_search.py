@@ -287,17 +287,17 @@ class _Search:
         self, hit: RankedHit, texts: Sequence[tuple[int, Fields, str]]
     ) -> list[schemas.SearchPassage]:
         """The items that hold most of the query's terms, the best first."""
-        asked = set(self._terms)
-        shares = {term: share for term, share in hit.terms if term in asked}
+        terms = set(self._terms)
+        shares = {term: share for term, share in hit.terms if term in terms}
         scored: list[tuple[int, float, int, Fields, str]] = []
         for number, item, text in texts:
-            found = asked.intersection(terms_of(text))
+            found = terms.intersection(terms_of(text))
             if found or not scored:
                 weight = sum(shares.get(term, 0.0) for term in found)
                 scored.append((-len(found), -weight, number, item, text))
         best = sorted(scored, key=lambda each: each[:3])[:PASSAGES_MAX]
         return [
-            _passage(number, item, text, asked)
+            _passage(number, item, text, terms)
             for lacking, _, number, item, text in best
             if lacking or len(best) == 1
         ]

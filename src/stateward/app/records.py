@@ -271,12 +271,16 @@ class Records:
         if not codes:
             return why
         decision = self._decision(record)
-        said = f"{why.sentence}; its result is flagged as wrong or incomplete: {', '.join(codes)}"
+        sentence = (
+            f"{why.sentence}; its result is flagged as wrong or incomplete: {', '.join(codes)}"
+        )
         if decision is not None:
             return replace(
-                why, sentence=f"{said} ({decision.action} by {plain_actor(decision.actor)})"
+                why, sentence=f"{sentence} ({decision.action} by {plain_actor(decision.actor)})"
             )
-        return replace(why, sentence=said, advice=why.advice or FLAG_ADVICE.format(id=record.id))
+        return replace(
+            why, sentence=sentence, advice=why.advice or FLAG_ADVICE.format(id=record.id)
+        )
 
     def _queue(self, record: Record, stage: Stage) -> WaitContext:
         """What a record that waits for a stage waits behind: pauses, workers and other records."""

@@ -93,8 +93,8 @@ class Search:
         ranked = None if self._rank is None else self._rank.of(named)
         if self._rank is not None and ranked is not None:
             offset = 0 if after is None else after.offset
-            asked = replace(self._query_of(text, wanted, query, filters), is_hybrid=is_hybrid)
-            hits, has_more = self._rank.find(ranked, asked, offset=offset, limit=limit)
+            text_query = replace(self._query_of(text, wanted, query, filters), is_hybrid=is_hybrid)
+            hits, has_more = self._rank.find(ranked, text_query, offset=offset, limit=limit)
             following = SearchPlace(below=0, offset=offset + limit, now=query.now)
             return SearchResults(hits=hits, next=following if has_more else None)
         if filters or is_hybrid:

@@ -71,14 +71,14 @@ class SearchProbe:
             not words
         ):  # a document of stop words alone is found by no word; that it is listed is all there is
             return self._search.is_listed(ranked, record.id)
-        asked = Asked(
+        query = Asked(
             query=TextQuery(wanted=()),
             words=RankedWords(text=words),
             filters=(),
             condition="records.id = :probed",
             params={"probed": record.id},
         )
-        hits, _ = self._search.find(ranked, asked, offset=0, limit=1)
+        hits, _ = self._search.find(ranked, query, offset=0, limit=1)
         return [hit.record_id for hit in hits] == [record.id]
 
     def _missing_vectors(self, ranked: RankedText, record: Record, version: int) -> str:

@@ -32,8 +32,8 @@ class TransitionLog:
             if telemetry.is_written(own, at=level):
                 machine = self._registry.exactly(transition.machine, transition.machine_version)
                 write = self._log.warning if own == "warning" else self._log.info
-                said = sentence(machine, transition, is_for_log=True)
-                write(said, **self._facts(transition, record))
+                message = sentence(machine, transition, is_for_log=True)
+                write(message, **self._facts(transition, record))
 
     def _facts(self, transition: Transition, record: Record) -> dict[str, object]:
         facts: dict[str, object] = {

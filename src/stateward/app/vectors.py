@@ -90,8 +90,8 @@ class VectorSearch:
         rows = self._vectors.of_record(machine, record_id, model=model)
         if not vectors or any(each not in rows for each in vectors):
             return f"{len(rows)} of its {len(vectors)} vectors by {model} are in the index"
-        asked = unpacked_vector(vectors[0]).tolist()
-        numbers, scores = self._index(machine).near(asked, limit=ROWS_NEAR).best(asked)
+        vector = unpacked_vector(vectors[0]).tolist()
+        numbers, scores = self._index(machine).near(vector, limit=ROWS_NEAR).best(vector)
         alike = numbers[scores > ALIKE_MIN].tolist()
         # More documents than are looked at may have the very same vector; then it need not be among them.
         is_found = rows[vectors[0]] in alike or len(alike) >= ROWS_FETCHED

@@ -92,7 +92,7 @@ def export(
         record_id = record_id and app.whole(record_id)
         found = app.audit(record_id=record_id, after=0, **wanted)
         entries = write_file(file, (encode(each) + b"\n" for each in found))
-    context.show({"file": file, "entries": entries}, said=f"{plural(entries, 'line')} written")
+    context.show({"file": file, "entries": entries}, message=f"{plural(entries, 'line')} written")
 
 
 def _cells(each: "AuditItem") -> tuple[str, ...]:
@@ -100,11 +100,11 @@ def _cells(each: "AuditItem") -> tuple[str, ...]:
 
     detail = ", ".join(f"{name} {value}" for name, value in each.detail.items())
     is_erased = each.reason_hash is not None and each.salt is None
-    said = f"{detail} ({each.reason or 'erased'})" if each.reason or is_erased else detail
+    text = f"{detail} ({each.reason or 'erased'})" if each.reason or is_erased else detail
     return (
         moment(each.at),
         plain_actor(each.actor),
         each.verb,
         each.record_id or "",
-        cut(said, chars_max=DETAIL_CHARS),
+        cut(text, chars_max=DETAIL_CHARS),
     )

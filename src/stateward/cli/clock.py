@@ -29,7 +29,7 @@ def show(context: CliContext) -> Exit:
         now, fault = to_iso(app.clock()), app.clock_guard.fault()
     context.show(
         {"now": now, "is_believed": fault is None, "fault": fault},
-        said=f"{now}: {fault or 'the clock is trusted'}",
+        message=f"{now}: {fault or 'the clock is trusted'}",
     )
     return Exit.OK if fault is None else Exit.FOUND_PROBLEMS
 
@@ -44,4 +44,4 @@ def confirm(context: CliContext, *, reason: str) -> None:
     """
     with context.local_app() as app:
         fault = app.admin.confirm_clock(app.clock_guard, reason=reason)
-    context.show({"fault": fault}, said=f"confirmed; before: {fault or 'no fault was found'}")
+    context.show({"fault": fault}, message=f"confirmed; before: {fault or 'no fault was found'}")

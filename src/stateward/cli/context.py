@@ -202,15 +202,15 @@ class CliContext:
         else:
             write_json(list(rows))
 
-    def show(self, document: object, line: str = "", *, said: str = "") -> None:
+    def show(self, document: object, line: str = "", *, message: str = "") -> None:
         """What a command did: a document for programs; for people a line of data, or a sentence beside it."""
         if self.is_for_programs:
             self.emit(document)
             return
         if line:
             write(line)
-        if said:
-            self.say(said)
+        if message:
+            self.say(message)
 
     def show_rows(
         self,

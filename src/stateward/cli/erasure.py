@@ -165,7 +165,7 @@ def hold(
             return
         done = app.hold(record_id, reason=reason or "", is_held=not release)
     outcome = "is held" if done.is_held else "may be deleted again"
-    context.show(done, said=f"{done.record_id} {outcome}")
+    context.show(done, message=f"{done.record_id} {outcome}")
 
 
 @click.command(

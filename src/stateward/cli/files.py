@@ -82,7 +82,7 @@ def file(context: CliContext, record_id: str, path: str, out: str) -> None:
             raise InvalidRequest(f"cannot write {out}: {error.strerror or error}") from error
     if digest != known[path].sha256:
         raise ArtifactError(f"{path} is damaged: its SHA-256 is not the one of the record")
-    context.show(known[path], said=f"{out}: {plural(size, 'byte')}")
+    context.show(known[path], message=f"{out}: {plural(size, 'byte')}")
 
 
 def _write(target: Path, pieces: Iterable[bytes], *, expected: str) -> tuple[str, int]:

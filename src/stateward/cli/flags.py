@@ -48,5 +48,5 @@ def reject(context: CliContext, *, record_id: str, reason: str | None) -> None:
 def _decide(context: CliContext, record_id: str, action: "FlagAction", reason: str | None) -> None:
     with context.app() as app:
         record = app.decide_flags(record_id, action, reason=reason)
-    said = f"{record.id}: {action}; it was flagged as {', '.join(record.flags)}"
-    context.show(record_fields(record), said=said)
+    message = f"{record.id}: {action}; it was flagged as {', '.join(record.flags)}"
+    context.show(record_fields(record), message=message)

@@ -90,8 +90,8 @@ def create(
             rate_per_minute=rate,
             upload_bytes_max=bytes_max,
         )
-    said = "this is the only time it is shown; send it as `Authorization: Bearer sw_…`"
-    context.show(made, str(made.key), said=said)
+    message = "this is the only time it is shown; send it as `Authorization: Bearer sw_…`"
+    context.show(made, str(made.key), message=message)
 
 
 @key.command(
@@ -166,7 +166,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
     context.show(
         {"url": address, "expires_at": expires_at},
         address,
-        said=f"it works once, until {expires_at}",
+        message=f"it works once, until {expires_at}",
     )
 
 
@@ -223,7 +223,7 @@ def create_signing(context: CliContext, *, name: str | None, out: Path | None) -
     context.show(
         {"out": str(out), "public": public},
         public,
-        said=f"the private half is in {out}; give the line above to those who verify",
+        message=f"the private half is in {out}; give the line above to those who verify",
     )
 
 
@@ -275,7 +275,7 @@ def create_worker(context: CliContext, *, name: str, stages: str, out: Path) -> 
     context.show(
         {"out": str(out), **_worker_row(made)},
         made.id,
-        said=f"the credential is in {out}; name it in transport.credential of the worker",
+        message=f"the credential is in {out}; name it in transport.credential of the worker",
     )
 
 

@@ -230,9 +230,9 @@ class LocalInstallation(AppProtocol):
         from stateward.app.webhook_views import webhook_view
         from stateward.core.model import plain_actor
 
-        said = f"disabled by {plain_actor(self._actor)}" + (f": {reason}" if reason else "")
+        reason_text = f"disabled by {plain_actor(self._actor)}" + (f": {reason}" if reason else "")
         return webhook_view(
-            self._app.notifications.disable(webhook_id, actor=self._actor, reason=said)
+            self._app.notifications.disable(webhook_id, actor=self._actor, reason=reason_text)
         )
 
     def test_webhook(self, webhook_id: str) -> schemas.DeliveryDocument:

@@ -321,8 +321,8 @@ def _local_error(error: ApiProblem) -> StatewardError:
             return ConcurrentModification(record_id, expected=version and int(version[1]))
         case "impossible":
             found = "" if problem.found is UNSET else problem.found
-            asked = sentence.partition(" is not possible from ")[0]
-            return InvalidTransition(record_id, expected=asked, found=found, allowed=allowed)
+            operation = sentence.partition(" is not possible from ")[0]
+            return InvalidTransition(record_id, expected=operation, found=found, allowed=allowed)
         case "review-taken":
             until = None if problem.until is UNSET else problem.until
             by = "" if problem.by is UNSET else problem.by

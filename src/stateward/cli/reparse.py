@@ -55,8 +55,8 @@ def _option(hint: "Hint") -> click.Option:
 
 def _prompt(hint: "Hint") -> click.Option:
     name = hint.name.replace("_", "-")
-    said = f"Ask for the {hint.name.replace('_', ' ')}, without showing it."
-    return click.Option([f"--ask-{name}", ASK + hint.name], is_flag=True, help=said)
+    help_text = f"Ask for the {hint.name.replace('_', ' ')}, without showing it."
+    return click.Option([f"--ask-{name}", ASK + hint.name], is_flag=True, help=help_text)
 
 
 @click.command(
@@ -64,9 +64,8 @@ def _prompt(hint: "Hint") -> click.Option:
     cls=ReparseCommand,
     is_listing=True,
     examples=[
-        "stateward reparse UL_01h2k3 --date-order mdy --dry-run",
-        "stateward reparse UL_01h2k3 --map date=1,amount=4,description=2 --sign flipped",
-        "stateward reparse CW_01h2k3 --vertical energy --reason 'it is about gas'",
+        "stateward reparse IN_01h2k3 --dry-run",
+        "stateward reparse IN_01h2k3 --reset --reason 'the hints were those of another file'",
         "stateward reparse --outdated --query 'machine:invoices'",
     ],
 )
@@ -115,7 +114,7 @@ def reparse(
     if bool(ids) == bool(query or outdated):
         raise click.UsageError("name records, or give a --query or --outdated; one of the two")
     hints, secrets = _given_hints(given)
-    asked = RereadRequest(
+    request = RereadRequest(
         hints=hints,
         secrets=secrets,
         is_preview=dry_run,
@@ -131,7 +130,7 @@ def reparse(
     with context.app() as app:
         found = ids or tuple(each.id for each in app.find(query or ""))
         for record_id in found:
-            row, ended = _reparse(context, app, record_id, asked)
+            row, ended = _reparse(context, app, record_id, request)
             rows += [] if row is None else [row]
             worst = max(worst, ended)
     if context.is_for_programs:
@@ -229,8 +228,8 @@ def _summary(outcomes: list[str], *, is_preview: bool) -> str:
         "refused": "would be refused",
     }
     parts = [
-        f"{plural(outcomes.count(each), 'record')} {said}"
-        for each, said in words.items()
+        f"{plural(outcomes.count(each), 'record')} {outcome}"
+        for each, outcome in words.items()
         if each in outcomes
     ]
     return f"nothing was stored: {', '.join(parts) or 'no record would be read again'}"
@@ -243,11 +242,11 @@ def _show(context: CliContext, found: "RereadAnswer", outcome: str) -> None:
         )
         return
     before = plural(found.before, "row")
-    said = {
+    sentence = {
         "readable": f"{found.record_id} would be processed anew, as another record",
         "changed": f"{found.record_id} would change: {before} now, {found.after:,} after it",
     }.get(outcome, f"{outcome} {found.record_id}: {before} before, {found.after:,} now")
-    context.say(said + (f"; flagged: {', '.join(found.flags)}" if found.flags else ""))
+    context.say(sentence + (f"; flagged: {', '.join(found.flags)}" if found.flags else ""))
     for name in found.learned:
         context.say(f"other documents with these columns will be read so, too: {name}")
     for sign, rows in (("-", found.removed), ("+", found.added)):

@@ -72,8 +72,8 @@ def _correcting(function: "Callable[..., T]") -> "Callable[..., T]":
     cls=Group,
     examples=[
         "stateward review list",
-        "stateward review show CW_01h2k3",
-        "stateward review correct CW_01h2k3 --set monthly_rate=56.90",
+        "stateward review show IN_01h2k3",
+        "stateward review correct IN_01h2k3 --set total=56.90",
     ],
 )
 def review() -> None:
@@ -103,7 +103,7 @@ def list_(context: CliContext, *, limit: int) -> None:
     context.show_rows(tasks, columns, _cells, nothing="no review is pending")
 
 
-@review.command("show", is_reading=True, examples=["stateward review show CW_01h2k3"])
+@review.command("show", is_reading=True, examples=["stateward review show IN_01h2k3"])
 @click.argument("record_id", metavar="ID")
 @pass_context
 def show(context: CliContext, *, record_id: str) -> None:
@@ -119,7 +119,7 @@ def show(context: CliContext, *, record_id: str) -> None:
     _show(context, found)
 
 
-@review.command("claim", examples=["stateward review claim CW_01h2k3"])
+@review.command("claim", examples=["stateward review claim IN_01h2k3"])
 @click.argument("record_id", metavar="ID")
 @pass_context
 def claim(context: CliContext, *, record_id: str) -> None:
@@ -135,21 +135,21 @@ def claim(context: CliContext, *, record_id: str) -> None:
         context.say(f"{task.record_id} is yours until {moment(task.claim.until)}")
 
 
-@review.command("unclaim", examples=["stateward review unclaim CW_01h2k3"])
+@review.command("unclaim", examples=["stateward review unclaim IN_01h2k3"])
 @click.argument("record_id", metavar="ID")
 @pass_context
 def unclaim(context: CliContext, *, record_id: str) -> None:
     """Give a claimed review back, for others to claim."""
     with context.app() as app:
         task = app.unclaim_review(record_id)
-    context.show(task, said=f"{task.record_id} is free")
+    context.show(task, message=f"{task.record_id} is free")
 
 
 @review.command(
     "approve",
     examples=[
-        "stateward review approve CW_01h2k3 --reason 'compared with the paper'",
-        "stateward review approve CW_01h2k3 CW_01h2k4",
+        "stateward review approve IN_01h2k3 --reason 'compared with the paper'",
+        "stateward review approve IN_01h2k3 IN_01h2k4",
     ],
 )
 @click.argument("record_ids", metavar="ID...", nargs=-1, required=True)
@@ -171,8 +171,8 @@ def approve(
 @review.command(
     "reject",
     examples=[
-        "stateward review reject CW_01h2k3 --reason 'page 2 is missing'",
-        "stateward review reject CW_01h2k3 --code illegible",
+        "stateward review reject IN_01h2k3 --reason 'page 2 is missing'",
+        "stateward review reject IN_01h2k3 --code illegible",
     ],
 )
 @click.argument("record_ids", metavar="ID...", nargs=-1, required=True)
@@ -195,10 +195,10 @@ def reject(
 @review.command(
     "correct",
     examples=[
-        "stateward review correct CW_01h2k3 --set monthly_rate=56.90 --set valid_until=2027-02-28",
-        "stateward review correct CW_01h2k3 --none deductible --reason 'there is none'",
-        "stateward review correct CW_01h2k3 --values corrected.json",
-        "stateward review correct CW_01h2k3 --move valid_from=valid_until",
+        "stateward review correct IN_01h2k3 --set total=56.90 --set due_date=2027-02-28",
+        "stateward review correct IN_01h2k3 --none discount --reason 'there is none'",
+        "stateward review correct IN_01h2k3 --values corrected.json",
+        "stateward review correct IN_01h2k3 --move due_date=delivery_date",
     ],
 )
 @click.argument("record_id", metavar="ID")
@@ -249,8 +249,8 @@ def correct(
 @review.command(
     "ask",
     examples=[
-        "stateward review ask CW_01h2k3 --to bob --reason 'is this the monthly rate?'",
-        "stateward review ask CW_01h2k3 --to group:legal --set monthly_rate=56.90 --blind",
+        "stateward review ask IN_01h2k3 --to bob --reason 'is this the total?'",
+        "stateward review ask IN_01h2k3 --to group:legal --set total=56.90 --blind",
     ],
 )
 @click.argument("record_id", metavar="ID")
@@ -278,7 +278,7 @@ def ask(
     values = {**_from_file(file), **_from_options(given), **dict.fromkeys(absent)}
     with context.app() as app:
         task = app.ask_opinion(record_id, to, corrected=values, is_blind=is_blind, notes=notes)
-    context.show(task, said=f"{task.record_id} waits for {to}")
+    context.show(task, message=f"{task.record_id} waits for {to}")
 
 
 @review.command(
@@ -360,10 +360,10 @@ def export(context: CliContext, *, gold: str) -> None:
     """
     with context.app() as app:
         count = write_file(gold, app.gold_lines())
-    context.show({"file": gold, "decisions": count}, said=f"{plural(count, 'decision')} written")
+    context.show({"file": gold, "decisions": count}, message=f"{plural(count, 'decision')} written")
 
 
-@click.command("reprocess", cls=Command, examples=["stateward reprocess CW_01h2k3"])
+@click.command("reprocess", cls=Command, examples=["stateward reprocess IN_01h2k3"])
 @click.argument("record_id", metavar="ID")
 @click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
 @pass_context
@@ -378,7 +378,7 @@ def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> Non
     context.show(
         {**record_fields(opened.record), "is_duplicate": opened.is_duplicate},
         opened.record.id,
-        said="it was reprocessed before" if opened.is_duplicate else "it is processed again",
+        message="it was reprocessed before" if opened.is_duplicate else "it is processed again",
     )
 
 
@@ -386,7 +386,7 @@ def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> Non
     "advance",
     cls=Command,
     examples=[
-        "stateward advance CW_01h2k3 --reason 'the sequencer is down'",
+        "stateward advance IN_01h2k3 --reason 'the sequencer is down'",
         "stateward advance --to-new-stages 'machine:invoices status:completed' --dry-run",
     ],
 )
@@ -431,7 +431,7 @@ def advance(
     assert record_id is not None  # noqa: S101 - one of the two is there
     with context.app() as app:
         record = app.advance(record_id, reason=reason)
-    context.show(record_fields(record), said=f"{record.id} goes on from {record.status}")
+    context.show(record_fields(record), message=f"{record.id} goes on from {record.status}")
     return Exit.OK
 
 
@@ -544,9 +544,9 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
         said_by = f"{plain_actor(decision.by)} at {moment(decision.at)}"
         write(f"decided: {decision.action} by {said_by}{code}")
     _show_people(task)
-    said: dict[str, list[Fields]] = {}
+    values: dict[str, list[Fields]] = {}
     for each in task.problems:
-        said.setdefault(str(each.get("field")), []).append(each)
+        values.setdefault(str(each.get("field")), []).append(each)
     write_table(
         ("field", "value", "confidence", "what the checks say"),
         [
@@ -554,13 +554,13 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
                 each.get("field"),
                 cut(str(each.get("value") or "")),
                 each.get("confidence"),
-                cut(_all_said(said.get(str(each.get("field")), []))),
+                cut(_all_said(values.get(str(each.get("field")), []))),
             )
             for each in task.fields
         ],
     )
     known = {str(each.get("field")) for each in task.fields}
-    for name, problems in said.items():
+    for name, problems in values.items():
         if name not in known and (text := _all_said(problems)):
             write(f"{name or 'the document'}: {text}")
     if task.decision is None:
@@ -582,9 +582,9 @@ def _show_people(task: "ReviewDetail") -> None:
     for each in task.opinions:
         values = "; ".join(f"{name}: {', '.join(own)}" for name, own in each.values.items())
         hidden = " (values hidden)" if each.is_blind and not values else ""
-        said = " · ".join(part for part in (each.notes or "", values) if part)
+        remarks = " · ".join(part for part in (each.notes or "", values) if part)
         write(
-            f"{plain_actor(each.by)} asked {plain_actor(each.to)}{hidden}{': ' + said if said else ''}"
+            f"{plain_actor(each.by)} asked {plain_actor(each.to)}{hidden}{': ' + remarks if remarks else ''}"
         )
     if task.reason_codes and task.decision is None:
         codes = ", ".join(f"{code} ({text})" for code, text in task.reason_codes.items())

@@ -13,8 +13,8 @@ HOURS_MAX = 168
     "link",
     cls=Command,
     examples=[
-        "stateward review link CW_01h2k3 --for anna@example.org",
-        "stateward review link CW_01h2k3 --for anna@example.org --hours 4",
+        "stateward review link IN_01h2k3 --for anna@example.org",
+        "stateward review link IN_01h2k3 --for anna@example.org --hours 4",
     ],
 )
 @click.argument("record_id", metavar="ID")
@@ -40,8 +40,8 @@ def link(context: CliContext, *, record_id: str, person: str, hours: float | Non
     """
     with context.app() as app:
         made = app.create_review_link(record_id, person, hours=hours)
-    said = f"it is shown once, and can be used until {moment(made.expires_at)}: {made.id}"
-    context.show(made, str(made.url), said=said)
+    message = f"it is shown once, and can be used until {moment(made.expires_at)}: {made.id}"
+    context.show(made, str(made.url), message=message)
 
 
 @click.command(
@@ -49,7 +49,7 @@ def link(context: CliContext, *, record_id: str, person: str, hours: float | Non
     cls=Command,
     is_listing=True,
     is_reading=True,
-    examples=["stateward review links CW_01h2k3"],
+    examples=["stateward review links IN_01h2k3"],
 )
 @click.argument("record_id", metavar="ID")
 @pass_context
@@ -76,7 +76,7 @@ def links(context: CliContext, *, record_id: str) -> None:
 @click.command(
     "revoke-link",
     cls=Command,
-    examples=["stateward review revoke-link CW_01h2k3 link-4k2m0f8q1s3t5v7x"],
+    examples=["stateward review revoke-link IN_01h2k3 link-4k2m0f8q1s3t5v7x"],
 )
 @click.argument("record_id", metavar="ID")
 @click.argument("link_id", metavar="LINK")

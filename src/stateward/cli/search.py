@@ -152,7 +152,7 @@ def _where(place_of: "Fields | None") -> str:
 def _rebuild(context: CliContext) -> None:
     with context.local_app() as app:
         count = _index_all(context, app)
-    context.show({"passages": count}, said=f"the index has {plural(count, 'passage')}")
+    context.show({"passages": count}, message=f"the index has {plural(count, 'passage')}")
 
 
 def _index_all(context: CliContext, app: "App") -> int:

@@ -41,7 +41,7 @@ def create(context: CliContext, *, file: Path) -> None:
     context.show(
         {"key_id": key_id, "file": str(file)},
         key_id,
-        said=f"the key is in {file}: keep a copy apart from the backups",
+        message=f"the key is in {file}: keep a copy apart from the backups",
     )
 
 
@@ -65,7 +65,7 @@ def rotate(context: CliContext) -> None:
     context.show(
         {**msgspec.to_builtins(done), "file": str(path)},
         done.key_id,
-        said=f"sealed with it: {sealed}; the key is in {path}: keep a copy",
+        message=f"sealed with it: {sealed}; the key is in {path}: keep a copy",
     )
 
 

@@ -40,11 +40,11 @@ def at(settings: "Settings", *, host: str | None, port: int | None) -> "Settings
 
     from stateward.definition.plain_values import read_python
 
-    said = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
-    if not said:
+    given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
+    if not given:
         return settings
-    layers = (*settings.layers, read_python({"api": said}, source="options"))
-    return replace(settings, api=replace(settings.api, **said), layers=layers)
+    layers = (*settings.layers, read_python({"api": given}, source="options"))
+    return replace(settings, api=replace(settings.api, **given), layers=layers)
 
 
 @contextmanager

@@ -380,8 +380,8 @@ def _summary_line(row: dict[str, object]) -> tuple[object, ...]:
     error, notes = row["error"], row.get("notes")
     counts = [count_text(key, row[key]) for key in row if key.endswith("_count")]
     facts = row.get("facts")
-    said = ", ".join(str(value) for value in facts.values()) if isinstance(facts, dict) else ""
-    result = error["code"] if isinstance(error, dict) else (counts[-1] if counts else said)
+    summary = ", ".join(str(value) for value in facts.values()) if isinstance(facts, dict) else ""
+    result = error["code"] if isinstance(error, dict) else (counts[-1] if counts else summary)
     return row["file"], row["status"] or row["outcome"], result, note_codes(notes)
 
 

@@ -403,16 +403,16 @@ def _judgement(verdict: "Verification", kept: "HistoryCheckpoint | None") -> lis
     seen = f"{plural(verdict.records, 'record')} and {plural(verdict.transitions, 'transition')}"
     if not verdict.is_sound:
         return [f"{plural(len(verdict.findings), 'finding')} in {seen}"]
-    said = [f"{seen} are sound; the root over {plural(verdict.lanes, 'lane')} is {verdict.root}"]
+    lines = [f"{seen} are sound; the root over {plural(verdict.lanes, 'lane')} is {verdict.root}"]
     if kept is not None:
-        said.append(f"they are the {plural(kept.count, 'transition')} of the checkpoint, grown")
+        lines.append(f"they are the {plural(kept.count, 'transition')} of the checkpoint, grown")
     if verdict.former:
-        said.append(
+        lines.append(
             f"{plural(verdict.former, 'transition')} are older than the lanes of this store: their hashes fit, "
             f"but that they were not all rewritten is proved only since {verdict.since}"
         )
     if verdict.has_strays:
-        said.append(
+        lines.append(
             "there are documents that no record has: if records are missing here, this is not their database, or not "
             "all of it; see stateward restore --help"
         )
@@ -420,11 +420,11 @@ def _judgement(verdict: "Verification", kept: "HistoryCheckpoint | None") -> lis
         since = (
             f"proved only since {verdict.sealed_since}" if verdict.sealed_since else "not proved"
         )
-        said.append(
+        lines.append(
             f"{plural(verdict.unsealed, 'output')} are older than the digests of outputs: that items and logs are as "
             f"they were written is {since}"
         )
-    return said
+    return lines
 
 
 @click.group(

@@ -63,10 +63,10 @@ class _Seen:
             else is_signed(headers, body, secret=self._secret, now_s=now_s)
         )
         try:
-            said: object = json.loads(body)
+            content: object = json.loads(body)
         except ValueError:
-            said = body.decode("utf-8", "replace")
-        message = {"id": headers.get("webhook-id"), "is_signed": is_right, "body": said}
+            content = body.decode("utf-8", "replace")
+        message = {"id": headers.get("webhook-id"), "is_signed": is_right, "body": content}
         if self._context.is_for_programs:
             write_json_lines([message])
         else:
@@ -75,5 +75,5 @@ class _Seen:
                 True: "signature right",
                 False: "SIGNATURE WRONG",
             }
-            write(f"{message['id']}  {words[is_right]}  {json.dumps(said, ensure_ascii=False)}")
+            write(f"{message['id']}  {words[is_right]}  {json.dumps(content, ensure_ascii=False)}")
         hand_over()

@@ -155,7 +155,7 @@ def remove(context: CliContext, *, webhook_id: str) -> None:
     with context.app() as app:
         webhook_id = app.whole_webhook(webhook_id)
         app.remove_webhook(webhook_id)
-    context.show({"removed": webhook_id}, said=f"{webhook_id} is removed")
+    context.show({"removed": webhook_id}, message=f"{webhook_id} is removed")
 
 
 @webhook.command("ping", examples=["stateward webhook ping WH_01h2k3"])

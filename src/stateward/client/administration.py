@@ -83,10 +83,10 @@ class AdministrationOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.ErasureAnswer:
         """Delete what records held, named by their ids or by a label (`LABEL=VALUE`), and keep the proof."""
-        asked = schemas.ErasureRequest(
+        request = schemas.ErasureRequest(
             record_ids=list(record_ids), subject=subject, reason=reason, is_dry_run=is_dry_run
         )
-        return self._post("/erasures", asked, schemas.ErasureAnswer, key=idempotency_key)
+        return self._post("/erasures", request, schemas.ErasureAnswer, key=idempotency_key)
 
     def hold(
         self,
@@ -97,9 +97,9 @@ class AdministrationOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.HeldRecord:
         """Forbid the deletion of anything of a record, or allow it again."""
-        asked = schemas.HoldRequest(is_held=is_held, reason=reason)
+        request = schemas.HoldRequest(is_held=is_held, reason=reason)
         return self._post(
-            f"/records/{part(record_id)}/hold", asked, schemas.HeldRecord, key=idempotency_key
+            f"/records/{part(record_id)}/hold", request, schemas.HeldRecord, key=idempotency_key
         )
 
     def holds(self) -> list[schemas.HeldRecord]:
@@ -108,8 +108,8 @@ class AdministrationOperations(Requests):
 
     def apply_retention(self, *, is_dry_run: bool = False) -> schemas.RetentionAnswer:
         """Apply the rules of retention now."""
-        asked = schemas.RetentionRequest(is_dry_run=is_dry_run)
-        return self._post("/retention", asked, schemas.RetentionAnswer, key=None)
+        request = schemas.RetentionRequest(is_dry_run=is_dry_run)
+        return self._post("/retention", request, schemas.RetentionAnswer, key=None)
 
     # The change feed
 
@@ -119,8 +119,8 @@ class AdministrationOperations(Requests):
 
     def replay_feed(self, seq: int) -> schemas.FeedDocument:
         """Have everything from a transition on sent again, by its `seq`."""
-        asked = schemas.FeedReplayRequest(seq=seq)
-        return self._post("/feed/replay", asked, schemas.FeedDocument, key=None)
+        request = schemas.FeedReplayRequest(seq=seq)
+        return self._post("/feed/replay", request, schemas.FeedDocument, key=None)
 
     # Keys
 
@@ -140,7 +140,7 @@ class AdministrationOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.KeyDocument:
         """Make a key; its text is `key` in this answer, and in no other."""
-        asked = schemas.KeyRequest(
+        request = schemas.KeyRequest(
             name=name,
             role=role,
             pipelines=tuple(pipelines),
@@ -148,7 +148,7 @@ class AdministrationOperations(Requests):
             rate_per_minute=rate_per_minute,
             upload_bytes_max=upload_bytes_max,
         )
-        return self._post("/keys", asked, schemas.KeyDocument, key=idempotency_key)
+        return self._post("/keys", request, schemas.KeyDocument, key=idempotency_key)
 
     def revoke_key(self, key_id: str) -> schemas.KeyRevoked:
         """Close a key, from the next request on."""
@@ -174,10 +174,10 @@ class AdministrationOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.WebhookDocument:
         """Tell one more address, from now on; `secret` is in this answer and in no other."""
-        asked = schemas.WebhookRequest(
+        request = schemas.WebhookRequest(
             url=url, events=tuple(events), content=content, secret=secret
         )
-        return self._post("/webhooks", asked, schemas.WebhookDocument, key=idempotency_key)
+        return self._post("/webhooks", request, schemas.WebhookDocument, key=idempotency_key)
 
     def remove_webhook(self, webhook_id: str) -> None:
         """Forget an address and what was delivered to it."""
@@ -195,8 +195,8 @@ class AdministrationOperations(Requests):
         self, webhook_id: str, *, reason: str | None = None
     ) -> schemas.WebhookDocument:
         """Tell an address nothing for now."""
-        asked = schemas.DisableRequest(reason=reason)
-        return self._post(f"/webhooks/{part(webhook_id)}/disable", asked, schemas.WebhookDocument)
+        request = schemas.DisableRequest(reason=reason)
+        return self._post(f"/webhooks/{part(webhook_id)}/disable", request, schemas.WebhookDocument)
 
     def ping_webhook(self, webhook_id: str) -> schemas.DeliveryDocument:
         """Send a test; look at the delivery for its answer."""
@@ -231,7 +231,7 @@ class AdministrationOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.Replayed:
         """Deliver messages again, under the same ids."""
-        asked = schemas.ReplayRequest(
+        request = schemas.ReplayRequest(
             webhook_id=webhook_id, message_id=message_id, state=state, since=since
         )
-        return self._post("/deliveries/replay", asked, schemas.Replayed, key=idempotency_key)
+        return self._post("/deliveries/replay", request, schemas.Replayed, key=idempotency_key)

@@ -263,9 +263,9 @@ class RecordOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.Record:
         """Let a record go sooner or later: 1 to 10, higher goes first; with a version, only if it is still that one."""
-        asked = schemas.PriorityRequest(priority=priority, reason=reason)
+        request = schemas.PriorityRequest(priority=priority, reason=reason)
         path = f"/records/{part(record_id)}/priority"
-        return self._post(path, asked, schemas.Record, version=version, key=idempotency_key)
+        return self._post(path, request, schemas.Record, version=version, key=idempotency_key)
 
     def reprocess(
         self, record_id: str, *, reason: str | None = None, idempotency_key: str | None = None
@@ -303,9 +303,9 @@ class RecordOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.Record:
         """Decide about a result that is flagged as wrong or incomplete."""
-        asked = schemas.FlagRequest(action=action, reason=reason)
+        request = schemas.FlagRequest(action=action, reason=reason)
         path = f"/records/{part(record_id)}/flags"
-        return self._post(path, asked, schemas.Record, version=version, key=idempotency_key)
+        return self._post(path, request, schemas.Record, version=version, key=idempotency_key)
 
     def reparse(
         self,
@@ -325,7 +325,7 @@ class RecordOperations(Requests):
 
         What failed or is in review is processed anew, by the `successor` of the answer.
         """
-        asked = schemas.RereadRequest(
+        request = schemas.RereadRequest(
             hints=dict(hints),
             secrets=dict(secrets or {}),
             is_preview=is_preview,
@@ -335,7 +335,7 @@ class RecordOperations(Requests):
             reason=reason,
             reason_code=reason_code,
         )
-        return self.reread(record_id, asked, idempotency_key=idempotency_key)
+        return self.reread(record_id, request, idempotency_key=idempotency_key)
 
     def reread(
         self, record_id: str, asked: schemas.RereadRequest, *, idempotency_key: str | None = None
@@ -348,8 +348,8 @@ class RecordOperations(Requests):
         self, record_id: str, verb: str, reason: str | None, version: int | None, key: str | None
     ) -> schemas.Record:
         path = f"/records/{part(record_id)}/{verb}"
-        asked = schemas.Ask(reason=reason)
-        return self._post(path, asked, schemas.Record, version=version, key=key)
+        request = schemas.Ask(reason=reason)
+        return self._post(path, request, schemas.Record, version=version, key=key)
 
     def batch(
         self,
@@ -363,7 +363,7 @@ class RecordOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.Batch:
         """Begin a bulk action, or with `dry_run` only count what it would concern."""
-        asked = schemas.BatchRequest(
+        request = schemas.BatchRequest(
             action=action,
             priority=priority,
             query=query,
@@ -371,7 +371,7 @@ class RecordOperations(Requests):
             reason=reason,
             dry_run=dry_run,
         )
-        return self._post("/batches", asked, schemas.Batch, key=idempotency_key)
+        return self._post("/batches", request, schemas.Batch, key=idempotency_key)
 
     def get_batch(self, batch_id: str) -> schemas.Batch:
         """How far a bulk action is."""
@@ -390,10 +390,10 @@ class RecordOperations(Requests):
         self, machine: str, *, stage: str | None = None, reason: str | None = None
     ) -> schemas.Paused:
         """Stop dispatching a machine or a stage."""
-        asked = schemas.PauseRequest(stage=stage, reason=reason)
-        return self._post(f"/machines/{part(machine)}/pause", asked, schemas.Paused)
+        request = schemas.PauseRequest(stage=stage, reason=reason)
+        return self._post(f"/machines/{part(machine)}/pause", request, schemas.Paused)
 
     def resume(self, machine: str, *, stage: str | None = None) -> schemas.Paused:
         """Dispatch a paused machine or stage again."""
-        asked = schemas.PauseRequest(stage=stage)
-        return self._post(f"/machines/{part(machine)}/resume", asked, schemas.Paused)
+        request = schemas.PauseRequest(stage=stage)
+        return self._post(f"/machines/{part(machine)}/resume", request, schemas.Paused)

@@ -40,9 +40,9 @@ class ReviewOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.ReviewLink:
         """Make a link that lets a named person decide a review; its `url` is in this answer, and in no other."""
-        asked = schemas.ReviewLinkRequest(person=person, hours=hours)
+        request = schemas.ReviewLinkRequest(person=person, hours=hours)
         path = f"/reviews/{part(record_id)}/links"
-        return self._post(path, asked, schemas.ReviewLink, key=idempotency_key)
+        return self._post(path, request, schemas.ReviewLink, key=idempotency_key)
 
     def review_links(self, record_id: str) -> list[schemas.ReviewLink]:
         """The links to a review, and what became of each."""
@@ -66,9 +66,9 @@ class ReviewOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.Record:
         """Decide a review: `approve`, `correct` or `reject`. The first decision counts."""
-        asked = _answer(action, corrected, moved, notes, reason_code)
+        body = _answer(action, corrected, moved, notes, reason_code)
         path = f"/records/{part(record_id)}/review"
-        return self._post(path, asked, schemas.Record, version=version, key=idempotency_key)
+        return self._post(path, body, schemas.Record, version=version, key=idempotency_key)
 
     def hold_decision(
         self,
@@ -83,10 +83,10 @@ class ReviewOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.ReviewTask:
         """Decide a review with time to undo it: it is stored at once and takes effect later."""
-        asked = _answer(action, corrected, moved, notes, reason_code)
+        body = _answer(action, corrected, moved, notes, reason_code)
         path = f"/reviews/{part(record_id)}/decision"
         return self._post(
-            path, asked, schemas.ReviewTask, version=version, key=idempotency_key, method="PUT"
+            path, body, schemas.ReviewTask, version=version, key=idempotency_key, method="PUT"
         )
 
     def undo_decision(self, record_id: str) -> schemas.ReviewPending:
@@ -105,14 +105,14 @@ class ReviewOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.ReviewTask:
         """Ask another person, or a group as `group:NAME`, who then decides; your values are shown or hidden."""
-        asked = {
+        body = {
             "to": to,
             "corrected": dict(corrected or {}),
             "is_blind": is_blind,
             "notes": notes,
         }
         path = f"/reviews/{part(record_id)}/opinion"
-        return self._post(path, asked, schemas.ReviewTask, version=version, key=idempotency_key)
+        return self._post(path, body, schemas.ReviewTask, version=version, key=idempotency_key)
 
     def decide_reviews(
         self,
@@ -125,7 +125,7 @@ class ReviewOperations(Requests):
         idempotency_key: str | None = None,
     ) -> schemas.ReviewBatch:
         """Decide many reviews as one, by id and the version that was looked at; for a while it can be undone."""
-        asked = schemas.ReviewBatchRequest(
+        request = schemas.ReviewBatchRequest(
             action=action,
             reviews=tuple(
                 schemas.ReviewChoice(record_id=each, version=version)
@@ -135,7 +135,7 @@ class ReviewOperations(Requests):
             reason_code=reason_code,
             dry_run=dry_run,
         )
-        return self._post("/reviews/batches", asked, schemas.ReviewBatch, key=idempotency_key)
+        return self._post("/reviews/batches", request, schemas.ReviewBatch, key=idempotency_key)
 
     def undo_reviews(self, batch_id: str) -> schemas.ReviewBatchUndone:
         """Undo what is not in effect yet of a bulk decision."""

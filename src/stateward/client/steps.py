@@ -93,11 +93,11 @@ class Stream(NamedTuple):
 
     def request(self) -> dict[str, Any]:
         """What a client is asked to stream."""
-        asked: dict[str, Any] = {"url": self.path, "params": self.params}
+        arguments: dict[str, Any] = {"url": self.path, "params": self.params}
         if self.is_endless:  # it says something at least as often as this
-            asked["timeout"] = httpx2.Timeout(TIMEOUT_S, read=2 * POLL_S)
+            arguments["timeout"] = httpx2.Timeout(TIMEOUT_S, read=2 * POLL_S)
         # A link has a signature of its own, and no business with our headers.
-        return asked if self.is_link else {**asked, "headers": self.headers}
+        return arguments if self.is_link else {**arguments, "headers": self.headers}
 
 
 class Rows(NamedTuple):
@@ -212,11 +212,11 @@ def refuse(answer: httpx2.Response) -> NoReturn:
     """Raise what an answer says that went wrong."""
     problem = problem_of(answer)
     if problem is None:
-        said = (
+        message = (
             f"the server answered {answer.status_code}, not as Stateward does; look at its address"
         )
         problem = schemas.Problem(
-            type="about:blank", title="", status=answer.status_code, detail=said
+            type="about:blank", title="", status=answer.status_code, detail=message
         )
     raise ApiProblem(problem)
 

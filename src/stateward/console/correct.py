@@ -108,10 +108,10 @@ async def correct(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
         lambda app: app.plugins.hints(get_visible_record(app, caller, record_id).machine)
     )
     is_accepting = given.get("do") == "accept"
-    asked = asked_for(given, hints, is_preview=not is_accepting)
-    answer = await reread(request, record_id, asked)
+    wanted = reread_request(given, hints, is_preview=not is_accepting)
+    answer = await reread(request, record_id, wanted)
     if answer.status >= 400:
-        return html("problem_line.html", {"said": problem_text(answer)}, status=answer.status)
+        return html("problem_line.html", {"message": problem_text(answer)}, status=answer.status)
     found = msgspec.json.decode(answer.body, type=schemas.RereadAnswer)
     if is_accepting:
         console_of(request).forget_badges()
@@ -126,12 +126,12 @@ def form_of(app: App, record: Record) -> CorrectionForm:
     known = app.plugins.hints(record.machine)
     if not known:
         raise InvalidRequest(f"the pipelines of {record.machine} declare no options")
-    said = {**record.labels, **app.editions.hints_of(record)}
+    values = {**record.labels, **app.editions.hints_of(record)}
     plain = [hint for hint in known.values() if not hint.roles]
     serving = app.plugins.serving(record)
     own = {SOURCE_TYPE, *(each.name for plugin in serving for each in plugin.hints)}
-    fields = [_field(app, record, hint, said) for hint in plain]
-    table = _table(app, record, [hint for name, hint in known.items() if name in own], said)
+    fields = [_field(app, record, hint, values) for hint in plain]
+    table = _table(app, record, [hint for name, hint in known.items() if name in own], values)
     review = app.registry.of(record).review_in.get(record.status)
     return CorrectionForm(
         record=record,
@@ -147,11 +147,11 @@ def form_of(app: App, record: Record) -> CorrectionForm:
     )
 
 
-def _field(app: App, record: Record, hint: Hint, said: Fields) -> HintField:
+def _field(app: App, record: Record, hint: Hint, values: Fields) -> HintField:
     choices = hint.choices
     if hint.name == SOURCE_TYPE:
         choices = tuple(app.plugins.source_types(record.machine))
-    value = "" if hint.is_secret else str(said.get(hint.name) or "")
+    value = "" if hint.is_secret else str(values.get(hint.name) or "")
     if choices and value and value not in choices:
         choices = (*choices, value)  # such as one of settings that have changed since
     return HintField(
@@ -159,37 +159,37 @@ def _field(app: App, record: Record, hint: Hint, said: Fields) -> HintField:
     )
 
 
-def _table(app: App, record: Record, known: Sequence[Hint], said: Fields) -> RawTable | None:
+def _table(app: App, record: Record, known: Sequence[Hint], values: Fields) -> RawTable | None:
     hint = next((each for each in known if each.roles), None)
     rows = None if hint is None else app.editions.raw_table(record)
     if hint is None or not rows:
         return None
     width = min(max(map(len, rows)), COLUMNS_MAX)
     chosen = [""] * width
-    for part in str(said.get(hint.name) or "").split(","):
+    for part in str(values.get(hint.name) or "").split(","):
         role, _, number = part.partition("=")
         if number.isdecimal() and 0 < int(number) <= width:
             chosen[int(number) - 1] = role
     return RawTable(roles=hint.roles, rows=rows[:RAW_ROWS_SHOWN], chosen=chosen)
 
 
-def asked_for(
+def reread_request(
     given: Mapping[str, str], hints: Mapping[str, Hint], *, is_preview: bool
 ) -> schemas.RereadRequest:
     """What the form says, as a request: all of its fields, so that an empty one takes back what was said before."""
-    said: dict[str, str] = {}
+    declared: dict[str, str] = {}
     secrets: dict[str, str] = {}
     for name, hint in hints.items():
         if hint.roles:
             if (columns := _columns(given)) is not None:
-                said[name] = columns
+                declared[name] = columns
         elif hint.is_secret:
             if given.get(name):
                 secrets[name] = given[name][:VALUE_CHARS_MAX]
         elif name in given:
-            said[name] = given[name].strip()[:VALUE_CHARS_MAX]
+            declared[name] = given[name].strip()[:VALUE_CHARS_MAX]
     return schemas.RereadRequest(
-        hints=said,
+        hints=declared,
         secrets=secrets,
         is_preview=is_preview,
         is_reset=True,

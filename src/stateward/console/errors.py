@@ -67,13 +67,13 @@ async def acknowledge(request: Asked) -> Response[bytes]:
         raise InvalidRequest("there is no such cause")
 
     def act(app: App) -> None:
-        said = Acknowledgement(
+        acknowledgement = Acknowledgement(
             machine=machine, cause=cause, at=app.clock(), actor=caller.actor, reason=reason
         )
         if is_taken_back:
-            app.acknowledgements.remove(said)
+            app.acknowledgements.remove(acknowledgement)
         else:
-            app.acknowledgements.add(said)
+            app.acknowledgements.add(acknowledgement)
 
     await service.writer.ask(act)
     console_of(request).forget_badges()

@@ -109,7 +109,7 @@ async def decide(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     )
     answer = await decide_flags(request, record_id, wanted, if_match=version)
     if answer.status >= 400:
-        return html("problem_line.html", {"said": problem_text(answer)}, status=answer.status)
+        return html("problem_line.html", {"message": problem_text(answer)}, status=answer.status)
     console_of(request).forget_badges()
     to = f"{BASE}/flags{following}?{urlencode({'decided': record_id})}"
     return Response(content=b"", headers={**HEADERS, "HX-Redirect": to}, media_type="text/html")

@@ -260,10 +260,10 @@ def error_page(request: Request[Any, Any, Any], error: Exception) -> Response[An
         )
     if refusal.kind.slug == "unauthenticated":
         return to_login(request)
-    said = problem_text(refusal.answer())
+    message = problem_text(refusal.answer())
     if request.headers.get("hx-request"):
-        return html("problem_line.html", {"said": said}, status=refusal.kind.status)
-    facts = {"title": refusal.kind.title, "said": said, "status": refusal.kind.status}
+        return html("problem_line.html", {"message": message}, status=refusal.kind.status)
+    facts = {"title": refusal.kind.title, "message": message, "status": refusal.kind.status}
     caller: Caller | None = request.scope["state"].get("caller")
     if caller is not None and caller.record_id is not None:
         facts |= {"is_alone": True, "meant": ("Review", f"/review/{quote(caller.record_id)}")}
@@ -298,14 +298,14 @@ def page_of(request: Request[Any, Any, Any], refusal: Refusal) -> Response[Any]:
     What leads nowhere often lacks the console's prefix.
     """
     if refusal.kind.slug != "not-found":
-        said = {"title": refusal.kind.title, "said": problem_text(refusal.answer())}
-        return html("problem.html", said, status=refusal.kind.status, headers=refusal.headers)
+        context = {"title": refusal.kind.title, "message": problem_text(refusal.answer())}
+        return html("problem.html", context, status=refusal.kind.status, headers=refusal.headers)
     path = clean_text(request.url.path, chars_max=PATH_CHARS_SHOWN)
     first = "/" + request.url.path.strip("/").split("/", 1)[0]
     meant = [each for each in NAVIGATION if each[2] == first]
     facts = {
         "title": refusal.kind.title,
-        "said": f"there is nothing at {path}",
+        "message": f"there is nothing at {path}",
         "meant": meant[0][1:] if meant else None,
     }
     return html("problem.html", facts, status=refusal.kind.status)
@@ -334,8 +334,8 @@ def to_login(request: Request[Any, Any, Any]) -> Response[Any]:
 
 def redirect(address: str) -> Response[Any]:
     """Go there next."""
-    said = {"Location": address, "Cache-Control": "no-store"}
-    return Response(content=b"", status_code=303, headers=said)
+    headers = {"Location": address, "Cache-Control": "no-store"}
+    return Response(content=b"", status_code=303, headers=headers)
 
 
 def problem_text(answer: Answer) -> str:

@@ -55,7 +55,7 @@ class Mirrored(msgspec.Struct, frozen=True, kw_only=True):
     snapshots: list[SnapshotInfo]
     size: int
     files: int
-    said: str = ""
+    message: str = ""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     records: int = 0
     transitions: int = 0
     findings: tuple[str, ...] = ()
-    said: str = ""
+    message: str = ""
 
 
 class WholeHistory(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,13 +106,13 @@ async def ledger(
         return look(app, caller), found
 
     looked, found = await service.broad.ask(look_)
-    asked = {"record": record, "actor": actor, "trigger": trigger}
+    filters = {"record": record, "actor": actor, "trigger": trigger}
     facts = {
         "it": looked,
         "found": found,
-        "asked": asked,
-        "address": urlencode(asked),
-        "is_asked": any(asked.values()),
+        "asked": filters,
+        "address": urlencode(filters),
+        "is_asked": any(filters.values()),
         "is_first": before is None,
         "verified": _verification(request),
         "kinds": await service.quick.ask(state_kinds),
@@ -155,7 +155,7 @@ def describe_mirror(app: App, folder: Path) -> Mirrored:
                 snapshots = found.snapshots()
     except (StatewardError, OSError) as error:
         return Mirrored(
-            folder=str(folder), state=None, snapshots=[], size=0, files=0, said=str(error)
+            folder=str(folder), state=None, snapshots=[], size=0, files=0, message=str(error)
         )
     sizes = [path.stat().st_size for path in _files(folder)]
     return Mirrored(
@@ -223,7 +223,7 @@ async def _verify(state: Any, service: Service, caller: Caller) -> None:  # noqa
     try:
         state.console_verified = await service.aside("verifier", check)
     except StatewardError as error:
-        state.console_verified = Verified(is_running=False, said=str(error))
+        state.console_verified = Verified(is_running=False, message=str(error))
 
 
 # Taking along

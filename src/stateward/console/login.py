@@ -45,7 +45,7 @@ async def root(request: Asked) -> Response[Any]:
 @get("/login", opt={"right": ANYBODY})
 async def login(request: Asked, after: Next = "") -> Response[Any]:
     """The form for a key."""
-    return html("login.html", {"after": own_page(after), "said": ""})
+    return html("login.html", {"after": own_page(after), "message": ""})
 
 
 @post("/login", opt={"right": ANYBODY}, status_code=200)
@@ -57,8 +57,8 @@ async def sign_in(request: Asked) -> Response[Any]:
     text, after = str(form.get("key", "")).strip(), own_page(str(form.get("next", "")))
     key = await authenticate(service, request, text, refused_as=SIGN_IN_FAILED)
     if key is None:
-        said = "This key is unknown, expired or revoked."
-        return html("login.html", {"after": after, "said": said}, status=401)
+        message = "This key is unknown, expired or revoked."
+        return html("login.html", {"after": after, "message": message}, status=401)
     return await _signed_in(request, service, key, after)
 
 
@@ -88,8 +88,8 @@ async def enter(request: Asked, token: FromPath[str]) -> Response[Any]:
 
     key = await service.writer.ask(take)
     if key is None:
-        said = "This link was used already, or its time is up. Ask for a new one."
-        return html("login.html", {"after": "", "said": said}, status=401)
+        message = "This link was used already, or its time is up. Ask for a new one."
+        return html("login.html", {"after": "", "message": message}, status=401)
     return await _signed_in(request, service, key, "")
 
 

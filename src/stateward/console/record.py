@@ -113,7 +113,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     took_s: float
     is_present: bool
-    said: list[tuple[str, object]]
+    fields: list[tuple[str, object]]
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,7 +295,7 @@ def timeline(
             kind=_entry_kind(machine, each),
             took_s=seconds_between(each.at, end),
             is_present=each.version == record.version,
-            said=_stated_fields(each),
+            fields=_stated_fields(each),
         )
         for each, end in zip(shown, ends, strict=False)
     ]
@@ -367,8 +367,8 @@ async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
             key=None,
         )
     if answer.status >= 400:
-        said = {"said": problem_text(answer)}
-        return html("problem_line.html", said, status=answer.status)
+        context = {"message": problem_text(answer)}
+        return html("problem_line.html", context, status=answer.status)
     console_of(request).forget_badges()
     done = {"retry": "It is tried again.", "cancel": "It is cancelled."}.get(verb, "Done.")
     trigger = {"stateward:close": {}, "stateward:refresh": {}, "stateward:toast": {"value": done}}
@@ -457,7 +457,7 @@ def _stage(app: App, record: Record, name: str) -> str:
         raise UnknownName("stage", clean_text(name, chars_max=80), made)
     reviews = app.registry.of(record).review_in
     review = reviews.get(record.status)
-    asked = [review.of] if review and review.of in made else []
+    reviewed = [review.of] if review and review.of in made else []
     # A last stage without rows gives way to what people look at.
     looked_at = {each for found in reviews.values() for each in (found.name, found.of)}
     subjects = [stage for stage in made if stage in looked_at]
@@ -466,7 +466,7 @@ def _stage(app: App, record: Record, name: str) -> str:
         for stage in (*made[:1], *subjects, *made)
         if next(app.items(record.id, stage), None) is not None
     )
-    return name or next(chain(asked, filled, made), "")
+    return name or next(chain(reviewed, filled, made), "")
 
 
 @get("/records/{record_id:str}/export/{form:str}", opt={"right": "read"})

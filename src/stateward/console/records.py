@@ -67,7 +67,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[tuple[Row, list[str], int, int, Micros]]
     columns: list[str]
     next: str
-    said: str = ""
+    message: str = ""
     sort: str = ""
 
     def sorted_by(self, name: str) -> str:
@@ -116,7 +116,7 @@ async def records(
         "counted_max": COUNTED_MAX,
         "address": _address(q, sort),
     }
-    status = 400 if listed.said else 200
+    status = 400 if listed.message else 200
     return await page(request, "records.html", facts, here="records", status=status)
 
 
@@ -155,7 +155,7 @@ def look(app: App, caller: Caller, text: str, cursor: str, sort: str = "") -> Li
     try:
         query = app.records.query(text, now=None if at is None else at.at)
     except InvalidRequest as error:
-        return Listed(rows=[], columns=[], next="", said=str(error))
+        return Listed(rows=[], columns=[], next="", message=str(error))
     found = app.records.find(
         within(query, caller.machines),
         after="" if at is None else at.after,
@@ -303,7 +303,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 @post("/records/bulk", opt={"right": "act"}, status_code=200)
 async def bulk_form(request: Asked) -> Response[bytes]:
     """What to do, with which of them, and why."""
-    return fragment(request, "bulk.html", {"wanted": await _selection(request), "said": ""})
+    return fragment(request, "bulk.html", {"wanted": await _selection(request), "message": ""})
 
 
 @post("/records/bulk/check", opt={"right": "act"}, status_code=200)

@@ -283,8 +283,8 @@ def fields_of(
     """The form: every value that was found, and empty ones for fields that only a problem speaks of."""
     notes: dict[str, list[str]] = {}
     for each in problems:
-        if said := _reason_text(each):
-            notes.setdefault(str(each.get("field") or ""), []).append(said)
+        if reason := _reason_text(each):
+            notes.setdefault(str(each.get("field") or ""), []).append(reason)
     fields: list[Field] = []
     for name, number, item in _number(items):
         place = place_of(view, item)
@@ -306,9 +306,9 @@ def fields_of(
     named = {field.name for field in fields}
     fields += [
         Field(
-            name=name, number=0, value="", raw="", unit="", confidence=None, level="low", notes=said, why="", page=None
+            name=name, number=0, value="", raw="", unit="", confidence=None, level="low", notes=each, why="", page=None
         )
-        for name, said in notes.items()
+        for name, each in notes.items()
         if name and name not in named
     ]  # fmt: skip
     return fields

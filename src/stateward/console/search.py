@@ -52,11 +52,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of results; `said` is what is wrong with the query."""
+    """A page of results; `message` says what is wrong with the query."""
 
     results: list[Result]
     next: str = ""
-    said: str = ""
+    message: str = ""
 
 
 class RankedChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,12 +83,12 @@ async def search(
 ) -> Response[bytes]:
     """What documents say; the query stands in the address."""
     service, caller = service_of(request), caller_of(request)
-    asked = SearchRequest(
+    search_request = SearchRequest(
         text=q, pipeline=pipeline, filters=tuple(filters.split()), is_hybrid=is_hybrid
     )
     found = Found(results=[])
     if q.strip():
-        found = await service.broad.ask(lambda app: look(app, caller, asked, cursor))
+        found = await service.broad.ask(lambda app: look(app, caller, search_request, cursor))
     choices = await service.broad.ask(lambda app: ranked_choices(app, caller))
     given = {"q": q, "pipeline": pipeline, "filter": filters, "hybrid": "true" * is_hybrid}
     facts = {
@@ -101,7 +101,7 @@ async def search(
         "filters": filters,
         "is_hybrid": is_hybrid,
     }
-    status = 400 if found.said else 200
+    status = 400 if found.message else 200
     return await page(request, "search.html", facts, here="search", status=status)
 
 
@@ -126,7 +126,7 @@ def look(app: App, caller: Caller, asked: SearchRequest, cursor: str) -> Found:
     try:
         answer = search_page(app, caller, asked, cursor=cursor or None, limit=HITS)
     except InvalidRequest as error:
-        return Found(results=[], said=str(error))
+        return Found(results=[], message=str(error))
     return Found(results=[_result(app, hit) for hit in answer.items], next=answer.next or "")
 
 
@@ -167,11 +167,11 @@ async def export(
 ) -> Response[Any]:
     """The best results in a format that their pipeline offers."""
     caller = caller_of(request)
-    asked = SearchRequest(
+    search_request = SearchRequest(
         text=q, pipeline=pipeline, filters=tuple(filters.split()), is_hybrid=is_hybrid
     )
     answer = await service_of(request).broad.ask(
-        lambda app: formatted_page(app, caller, asked, form, limit=EXPORTED_MAX)
+        lambda app: formatted_page(app, caller, search_request, form, limit=EXPORTED_MAX)
     )
     await note_read(request, EXPORTED, what="search results", form=form)
     return reply(answer)

@@ -282,8 +282,8 @@ def take_on(
         detail = f"{record.id} has nothing for {stage.name} to do"
         return Ignored(reason="impossible", detail=detail)
     arrived, effects = _arrive(machine, record, _not_before(record, now))
-    asked = replace(arrived, asked_by=actor)
-    return Applied(Change(record=asked, expected=record.version, transition=None, effects=effects))
+    marked = replace(arrived, asked_by=actor)
+    return Applied(Change(record=marked, expected=record.version, transition=None, effects=effects))
 
 
 def rank_of(*, created_at: Micros, priority: int, ageing_s: float) -> int:

@@ -95,8 +95,8 @@ class MissingLabels(InvalidRequest):
 
     def __init__(self, title: str, labels: Mapping[str, str]) -> None:
         self.labels = dict(labels)
-        asked = "; ".join(f"{name} ({why})" for name, why in self.labels.items())
-        super().__init__(f"{title}: give the label {asked}")
+        reasons = "; ".join(f"{name} ({why})" for name, why in self.labels.items())
+        super().__init__(f"{title}: give the label {reasons}")
 
 
 class InvalidTransition(StatewardError):
@@ -148,11 +148,11 @@ class InvalidCorrection(StatewardError):
         self.record_id = record_id
         self.faults = tuple(faults)
         # A sentence of a pipeline may begin with the field already.
-        said = "; ".join(
+        sentences = "; ".join(
             sentence if re.match(rf"{re.escape(field)}\b", sentence) else f"{field}: {sentence}"
             for field, sentence in self.faults
         )
-        super().__init__(f"{record_id} cannot be accepted like this: {said}")
+        super().__init__(f"{record_id} cannot be accepted like this: {sentences}")
 
 
 class MissingExtra(StatewardError, ImportError):
@@ -269,8 +269,8 @@ class LedgerDamaged(LedgerError):
         self, findings: Iterable[Damage], advice: str = "`ledger repair` shows what can be done"
     ) -> None:
         self.findings, self.advice = tuple(findings), advice
-        said = "; ".join(str(finding) for finding in self.findings)
-        super().__init__(f"{said}. Nothing was changed; {advice}")
+        sentences = "; ".join(str(finding) for finding in self.findings)
+        super().__init__(f"{sentences}. Nothing was changed; {advice}")
 
     @classmethod
     def at(

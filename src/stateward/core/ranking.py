@@ -257,8 +257,8 @@ class RankedQuery:
             return weights
         top = self._common(best, whole)
         share, size = ranking.feedback_share, sum(value for _, value in top) or 1.0
-        asked = sum(weights.values())
-        wider = {term: (1 - share) * weight / asked for term, weight in weights.items()}
+        total = sum(weights.values())
+        wider = {term: (1 - share) * weight / total for term, weight in weights.items()}
         for term, value in top:
             wider[term] = wider.get(term, 0.0) + share * value / size
         return wider
@@ -304,9 +304,11 @@ def best_of(scores: Mapping[int, float], limit: int) -> list[tuple[int, float]]:
 
 def rank(source: TermSource, ranking: Ranking, query: str) -> list[RankedHit]:
     """The best documents for a query, the best first."""
-    asked = RankedQuery(source, ranking)
+    ranked_query = RankedQuery(source, ranking)
     terms = terms_of(query)
-    return asked.reordered(terms, dict(best_of(asked.first(terms), ranking.reordered)))
+    return ranked_query.reordered(
+        terms, dict(best_of(ranked_query.first(terms), ranking.reordered))
+    )
 
 
 def ndcg(ranked: Sequence[str], relevance: Mapping[str, float], *, depth: int) -> float:

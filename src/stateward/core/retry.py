@@ -17,10 +17,10 @@ BACKOFF_DEFAULT_S = (60.0, 300.0, 900.0)
 
 def retry_after_s(facts: Fields) -> float:
     """How long a failed attempt was asked to wait: what facts say of it, within bounds."""
-    said = facts.get(RETRY_AFTER)
-    if isinstance(said, bool) or not isinstance(said, int | float) or not said > 0:
+    seconds = facts.get(RETRY_AFTER)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         return 0.0
-    return float(min(said, RETRY_AFTER_S_MAX))  # a whole number may be too large for a float
+    return float(min(seconds, RETRY_AFTER_S_MAX))  # a whole number may be too large for a float
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):

@@ -179,10 +179,10 @@ def _entry_object(entry: EntryPoint) -> object:
     except DeclarationError:
         raise
     except Exception as error:  # foreign code: whatever it raises is a fault of that package
-        said = (
+        message = (
             f"cannot be loaded: {type(error).__name__}: {error}; mend or uninstall {entry.origin}"
         )
-        raise _refusal(f"{ENTRY_POINTS}: {entry.name}", said) from error
+        raise _refusal(f"{ENTRY_POINTS}: {entry.name}", message) from error
 
 
 def _module(name: str) -> ModuleType:

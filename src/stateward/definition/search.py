@@ -96,13 +96,13 @@ def fact_test(text: str, filters: Mapping[str, FactType]) -> Test:
 
 def _number_test(name: str, sign: str, value: str) -> Test:
     try:
-        asked = float(value)
+        wanted = float(value)
     except ValueError:
         raise InvalidRequest(f"{value!r} is no number; write it as {name}{sign}2020") from None
     compare = _COMPARE[sign]
 
     def test(facts: Mapping[str, Json]) -> bool:
         own = facts.get(name)
-        return isinstance(own, int | float) and compare(own, asked)
+        return isinstance(own, int | float) and compare(own, wanted)
 
     return test

@@ -147,8 +147,8 @@ def _describe_bounds(kind: kinds.IntType | kinds.FloatType) -> str:
         ("below", kind.lt),
         ("in steps of", kind.multiple_of),
     )
-    said = " and ".join(f"{word} {limit}" for word, limit in words if limit is not None)
-    return f" {said}" if said else ""
+    limits = " and ".join(f"{word} {limit}" for word, limit in words if limit is not None)
+    return f" {limits}" if limits else ""
 
 
 _Many: TypeAlias = kinds.ListType | kinds.VarTupleType | kinds.SetType | kinds.FrozenSetType
@@ -235,8 +235,8 @@ class _Walk:
     ) -> dict[str, object]:
         for key in value:
             if not _fits(_without_metadata(kind.key_type), key):
-                said = f"the key {quote_value(key)} must be {describe_type(kind.key_type)}"
-                self.refuse((*path, key), said)
+                message = f"the key {quote_value(key)} must be {describe_type(kind.key_type)}"
+                self.refuse((*path, key), message)
         return {key: self.value(kind.value_type, each, (*path, key)) for key, each in value.items()}
 
     def _list(self, kind: kinds.Type, value: list[object], path: Path) -> list[object]:

@@ -296,8 +296,8 @@ class Coordinator:
         batch.seen.add(event.id)
         transition = decision.change.transition
         if transition is None:  # a release is not in the history, so a disposition records it
-            asked = f"it goes on with {decision.change.record.waiting}"
-            note = Ignored(reason="released", detail=asked)
+            outcome = f"it goes on with {decision.change.record.waiting}"
+            note = Ignored(reason="released", detail=outcome)
             batch.notes.append(_note(event, note, batch.now))
         if (
             transition is not None

@@ -84,9 +84,9 @@ class Dispatcher:
         """
         if not self._config.hands_over or self._ticks() < self._hand_over_at:
             return
-        asked = self._bus.ask_workers_and_load()
+        answers = self._bus.ask_workers_and_load()
         batch.epoch, paused, waiting = self._store.ask_epoch_and_queue()
-        capacity, load = self._capacity(asked)
+        capacity, load = self._capacity(answers)
         is_free = capacity.is_available and not _has_orphans(load)
         if not is_free or (waiting.rows() and self._is_waited_for()):
             self._hand_over_at = self._ticks() + HAND_OVER_PAUSE_S

@@ -257,6 +257,6 @@ def _entry_of(line: _Line) -> AuditEntry | None:
 
 def _hash_of(entry: AuditEntry, before: str) -> str:
     detail = msgspec.json.encode(entry.detail).decode()
-    said: tuple[Json, ...] = (entry.at, entry.actor, entry.verb, entry.record_id, detail)
+    fields: tuple[Json, ...] = (entry.at, entry.actor, entry.verb, entry.record_id, detail)
     sealed = entry.reason if entry.reason_hash is None else entry.reason_hash
-    return entry_hash(before, entry.seq or 0, (*said, sealed))
+    return entry_hash(before, entry.seq or 0, (*fields, sealed))

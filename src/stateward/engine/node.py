@@ -309,7 +309,7 @@ class Node:
         should follow at once.
         """
         ready, self._ready = self._ready, None
-        told = self._topics_told(ready)
+        topics = self._topics_told(ready)
         self._make_decisions()
         worker = self._worker
         is_busy = False
@@ -324,7 +324,7 @@ class Node:
         changed: frozenset[str] = frozenset()
         has_turned = False
         if self._coordinator is not None:
-            news = self._news(told)
+            news = self._news(topics)
             if is_busy or any(news) or self._is_due(worker):
                 is_busy |= self._coordinate_anew(self._coordinator, worker, news)
                 has_turned = True
@@ -369,11 +369,11 @@ class Node:
         is_round = time.monotonic() >= self._recover_at
         if wakeup is None or not (ready is None or is_round or wakeup.fileno() in ready):
             return NOTHING
-        told = wakeup.clear()
-        if not told.isdisjoint(self._work_topics):
+        topics = wakeup.clear()
+        if not topics.isdisjoint(self._work_topics):
             for calls in self._called:
                 calls.tell()
-        return told
+        return topics
 
     @property
     def _is_more_at_hand(self) -> bool:
@@ -438,7 +438,7 @@ class Node:
 
     def _coordinate(self, coordinator: Coordinator, worker: Worker | None, news: "News") -> bool:
         """Settle and decide in one transaction; whether there was anything to do."""
-        told: list[Event] = []
+        events: list[Event] = []
         is_busy = False
         settling = [each for each in (worker, self._relay) if each is not None]
         with self._database.transaction():
@@ -447,7 +447,7 @@ class Node:
             locked = coordinator.lock(finishing, is_alone=not any(news))
             for each in settling:
                 coordinator.owners.learn(each.owners)
-                is_busy |= each.settle(tell=told.extend, is_expected=locked.known is not None)
+                is_busy |= each.settle(tell=events.extend, is_expected=locked.known is not None)
             if locked.known is not None:
                 self._database.push()
             if news.is_round:
@@ -457,7 +457,7 @@ class Node:
             ticked = 0 if scheduler is None else scheduler.tick()
             is_busy |= bool(
                 coordinator.turn(
-                    told,
+                    events,
                     locked=locked,
                     has_events=news.has_events or ticked > 0,
                     has_waiting=news.has_waiting,

@@ -389,7 +389,7 @@ class Relay:
         while self._unwanted or revoked:
             some = sorted(self._unwanted)[:STOPPED_AT_ONCE]
             self._unwanted.difference_update(some)
-            said = encode(
+            message = encode(
                 messages.STOP,
                 StopMessage(attempts=some, revoked=revoked),
                 id_=f"{self.name}-{self._clock()}",
@@ -399,7 +399,7 @@ class Relay:
             )
             revoked = []
             with suppress(TransportError):  # nothing depends on it
-                self._channel.broadcast(said)
+                self._channel.broadcast(message)
 
     def _send_again(self, sent: Sent, reason: str) -> None:
         """Publish work again, with what the store has for it now; what was lost too often is a failed attempt."""

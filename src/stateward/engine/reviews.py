@@ -565,15 +565,15 @@ class Reviews(ReviewTasks):
         if claim is not None and claim.actor != actor and action != TIMEOUT:
             until = to_iso(claim.until)
             who = plain_actor(claim.actor)
-            said = (
+            message = (
                 f"{who} has claimed this review until {until}; look at another, or come back then"
             )
-            raise ReviewTaken(record.id, by=claim.actor, sentence=said, until=until)
+            raise ReviewTaken(record.id, by=claim.actor, sentence=message, until=until)
         pending = self._pending_of(record)
         if pending is not None and pending.actor != actor and action != TIMEOUT:
             until = to_iso(pending.effective_at)
-            said = f"{plain_actor(pending.actor)} has decided it, which takes effect at {until}"
-            raise ReviewTaken(record.id, by=pending.actor, sentence=said, until=until)
+            message = f"{plain_actor(pending.actor)} has decided it, which takes effect at {until}"
+            raise ReviewTaken(record.id, by=pending.actor, sentence=message, until=until)
         return record, review
 
     def _closed_error(
@@ -586,8 +586,8 @@ class Reviews(ReviewTasks):
                 record.id, expected=action, found=record.status, allowed=allowed
             )
         _, decided = found
-        said = f"{plain_actor(decided.by)} decided it already, at {to_iso(decided.at)}: {decided.action}"
-        return ReviewTaken(record.id, by=decided.by, sentence=said, until=None)
+        message = f"{plain_actor(decided.by)} decided it already, at {to_iso(decided.at)}: {decided.action}"
+        return ReviewTaken(record.id, by=decided.by, sentence=message, until=None)
 
     def _check(self, record: Record, deciding: DecisionRequest, answer: str) -> None:
         has_reason = deciding.reason_code is not None or bool((deciding.notes or "").strip())

@@ -274,19 +274,19 @@ def _differences(store: Store, audit: AuditLog) -> Iterator[Finding]:
 
 
 def _holds(database: Database, audit: AuditLog) -> Iterator[Finding]:
-    said: dict[str, Hold] = {}
+    holds: dict[str, Hold] = {}
     for each in audit.acts(HELD, HOLD_RELEASED):
-        said.pop(each.record_id, None)
+        holds.pop(each.record_id, None)
         if each.verb == HELD:
-            said[each.record_id] = Hold(
+            holds[each.record_id] = Hold(
                 record_id=each.record_id, at=each.at, actor=each.actor, reason=each.reason or ""
             )
-    yield from _compare("hold", said, Erasures(database).holds())
+    yield from _compare("hold", holds, Erasures(database).holds())
 
 
 def _flag_decisions(database: Database, audit: AuditLog) -> Iterator[Finding]:
     verbs = {f"{FLAG_DECIDED}{each}": each for each in get_args(FlagAction)}
-    said = {
+    decisions = {
         each.record_id: FlagDecision(
             record_id=each.record_id,
             version=int(str(each.detail.get("version", 0))),
@@ -298,9 +298,9 @@ def _flag_decisions(database: Database, audit: AuditLog) -> Iterator[Finding]:
         for each in audit.acts(*verbs)
     }
     stored = {each.record_id: each for each in stored_decisions(database)}
-    gone = [each for each in said if each not in stored]
+    gone = [each for each in decisions if each not in stored]
     erased = set(gone) - set(Erasures(database).not_erased(gone)) if gone else set()
-    own = {record_id: each for record_id, each in said.items() if record_id not in erased}
+    own = {record_id: each for record_id, each in decisions.items() if record_id not in erased}
     yield from _compare("decision about its flags", own, stored)
 
 

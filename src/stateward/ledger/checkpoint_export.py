@@ -45,8 +45,8 @@ def export_checkpoint(
         if not path.exists() or path.read_bytes() != data:
             write_atomically(disk or Disk(), path, data)
     except OSError as error:
-        said = error.strerror or str(error) or type(error).__name__
-        return "".join(char if char.isprintable() else "?" for char in said[:ERROR_CHARS_MAX])
+        reason = error.strerror or str(error) or type(error).__name__
+        return "".join(char if char.isprintable() else "?" for char in reason[:ERROR_CHARS_MAX])
     return ""
 
 

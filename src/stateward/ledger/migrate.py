@@ -251,8 +251,8 @@ class _Migration:
             if not _is_made_of(ledger, self._old.sha256):
                 return False
             first = next(ledger.records(), None)
-        said = _MAPPING.search(str(first.metadata)) if first is not None else None
-        if said is not None and said[1] != self.mapping.digest:
+        mapping = _MAPPING.search(str(first.metadata)) if first is not None else None
+        if mapping is not None and mapping[1] != self.mapping.digest:
             raise InvalidRequest(
                 f"{self._target} was made of this file with another table of words; nothing was changed. Undo that "
                 "migration first (--rollback), or name a new folder"

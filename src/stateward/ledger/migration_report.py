@@ -160,8 +160,8 @@ class MigrationCounts:
             if now[0] != word or not now[1]:
                 row.metadata["legacy_state"] = word
             words.append(word)
-            said = row.old_state
-            self._count(reader, row, now, None if said is msgspec.UNSET else said, at)
+            state = row.old_state
+            self._count(reader, row, now, None if state is msgspec.UNSET else state, at)
             entries.append(row)
         self._words.update(words)
         self.found.lines = number + len(texts) - 1

@@ -330,17 +330,17 @@ def cause_of(message: str | None) -> str:
 def _merge_causes(rows: Iterable[Row]) -> list[ErrorCause]:
     merged: dict[tuple[str, str, str], ErrorCause] = {}
     for machine, code, message, count, first, last in rows:
-        said = "" if message is None else str(message)
-        key = str(machine), str(code), cause_of(said)
+        text = "" if message is None else str(message)
+        key = str(machine), str(code), cause_of(text)
         one = ErrorCause(
             machine=key[0],
             error_code=key[1],
             cause=key[2],
-            message=said,
+            message=text,
             count=int(count or 0),
             first_at=int(first or 0),
             last_at=int(last or 0),
-            messages=(said,),
+            messages=(text,),
         )
         other = merged.get(key)
         if other is not None:
@@ -349,7 +349,7 @@ def _merge_causes(rows: Iterable[Row]) -> list[ErrorCause]:
                 count=other.count + one.count,
                 first_at=min(other.first_at, one.first_at),
                 last_at=max(other.last_at, one.last_at),
-                messages=(*other.messages, said),
+                messages=(*other.messages, text),
             )
         merged[key] = one
     return list(merged.values())

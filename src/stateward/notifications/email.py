@@ -236,8 +236,8 @@ def _digest(alerts: Sequence[Alert], addresses: EmailAddresses) -> str:
         is_record = addresses.public_url and each.topic not in ("source", "webhook")
         link = f"  {addresses.public_url}/records/{each.record_id}" if is_record else ""
         severity = f"{each.facts['severity']}: " if each.facts.get("severity") else ""
-        said = f"{severity}{WORDING[each.topic][0]}"
-        lines.append(f"{to_iso(each.created_at)}  {each.record_id}  {said}{link}")
+        subject = f"{severity}{WORDING[each.topic][0]}"
+        lines.append(f"{to_iso(each.created_at)}  {each.record_id}  {subject}{link}")
     if len(alerts) > ALERTS_LISTED_MAX:
         lines.append(f"… and {len(alerts) - ALERTS_LISTED_MAX} more")
     lines += ["", "causes:  stateward errors"]

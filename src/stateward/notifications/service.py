@@ -134,8 +134,8 @@ class NotificationService:
 
     def _note(self, verb: str, webhook_id: str, actor: str, **detail: Json) -> None:
         """Who is told, and who changed that, belongs to the history. The whole address may hold a secret."""
-        said: Fields = {"webhook_id": webhook_id, **detail}
-        entry = AuditEntry(at=self._clock(), actor=actor, verb=verb, detail=said)
+        fields: Fields = {"webhook_id": webhook_id, **detail}
+        entry = AuditEntry(at=self._clock(), actor=actor, verb=verb, detail=fields)
         AuditLog(self._database).add([entry])
 
     def _event(self, text: str) -> str:
@@ -155,8 +155,8 @@ class NotificationService:
         if len(having) == 1:
             return f"{having[0]}.{text}"
         if having:
-            said = ", ".join(f"{name}.{text}" for name in having)
-            raise InvalidRequest(f"several machines have the status {text}; say which: {said}")
+            where = ", ".join(f"{name}.{text}" for name in having)
+            raise InvalidRequest(f"several machines have the status {text}; say which: {where}")
         known = sorted({each for statuses in self._statuses.values() for each in statuses})
         raise UnknownName("event", text[:80], known)
 

@@ -73,6 +73,6 @@ def _check(token: bytes, data: bytes, builder: VerifierBuilder, roots: Path) -> 
         builder.build().verify_message(response, data)
     except (VerificationError, ValueError) as error:
         # What follows is the stack of the library below.
-        said = str(error).partition(": ErrorStack")[0]
-        raise InvalidRequest(f"it does not prove this: {said}") from None
+        reason = str(error).partition(": ErrorStack")[0]
+        raise InvalidRequest(f"it does not prove this: {reason}") from None
     return response.tst_info.gen_time

@@ -368,8 +368,8 @@ def _refused_by_litestar(error: HTTPException) -> Refusal:
         for each in (error.extra if isinstance(error.extra, list) else [])
         if isinstance(each, dict)
     ]
-    said = "; ".join(f"{each.field}: {each.sentence}" for each in faults)
-    detail = clean_text(said or str(error.detail), chars_max=DETAIL_CHARS_MAX)
+    message = "; ".join(f"{each.field}: {each.sentence}" for each in faults)
+    detail = clean_text(message or str(error.detail), chars_max=DETAIL_CHARS_MAX)
     return Refusal("invalid-request", detail, errors=faults or UNSET)
 
 

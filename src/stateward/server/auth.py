@@ -223,8 +223,8 @@ def _check_limits(
     connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler, record_id: str
 ) -> None:
     """A link opens the routes that say so (`opt={"by_link": True}`), and of the records its own alone."""
-    asked = connection.path_params.get("record_id", record_id)
-    if not handler.opt.get("by_link") or asked != record_id:
+    target = connection.path_params.get("record_id", record_id)
+    if not handler.opt.get("by_link") or target != record_id:
         raise Refusal("forbidden", "this link is for one review, and for nothing else")
 
 
@@ -425,11 +425,11 @@ async def authenticate(
         return known
 
     def look(app: App) -> ApiKey | None:
-        asked = app.keys.ask_authenticate(shown, now=app.clock())
+        answer = app.keys.ask_authenticate(shown, now=app.clock())
         # As in `_is_key_needed`: of a key that was let in before, both are read in one go.
-        if (caller := known or asked()) is not None:
+        if (caller := known or answer()) is not None:
             ahead(app, Caller(key=caller))
-        return asked()
+        return answer()
 
     key = await service.quick.ask(look)
     if key is not None:

@@ -231,8 +231,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def is_strangers(self, now: float) -> bool:
         """Whether it is busy for longer than a look at a key takes, and no caller was found in its request."""
-        asked = next((each for each in self._cycles if not each.response_complete), None)
-        return not self.is_new(now) and asked is not None and CALLER not in asked.scope["state"]
+        cycle = next((each for each in self._cycles if not each.response_complete), None)
+        return not self.is_new(now) and cycle is not None and CALLER not in cycle.scope["state"]
 
     def is_new(self, now: float) -> bool:
         """Whether it does what it does since a moment only."""

@@ -343,9 +343,9 @@ def _without_null(schema: Document) -> Document:
 def _add_problems(responses: Document, slugs: Sequence[str]) -> None:
     kinds = [KINDS[slug] for slug in dict.fromkeys(slugs)]
     for status in sorted({kind.status for kind in kinds}):
-        said = [f"`{kind.slug}`: {kind.when}" for kind in kinds if kind.status == status]
+        lines = [f"`{kind.slug}`: {kind.when}" for kind in kinds if kind.status == status]
         responses[str(status)] = {
-            "description": " ".join(said),
+            "description": " ".join(lines),
             "headers": _headers(PROBLEM_HEADERS.get(status, ())),
             "content": {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }

@@ -107,10 +107,10 @@ class DbThread:
                     done.write.future = future
                     done.writer.take(done.write)
                     continue
-                told: Told = (future, done, None)
+                outcome: Told = (future, done, None)
             except Exception as error:  # noqa: BLE001 - it belongs to the request, not to the thread
-                told = (future, None, error)
-            tell(self._loop, [told])
+                outcome = (future, None, error)
+            tell(self._loop, [outcome])
 
 
 def tell(loop: asyncio.AbstractEventLoop, told: Sequence[Told]) -> None:
@@ -348,16 +348,16 @@ def _results(app: App, intents: "Sequence[Open | Ask | Call]") -> list[object]:
     openings = [each.opening for each in intents if isinstance(each, Open)]
     askings = [each.asking for each in intents if isinstance(each, Ask)]
     opened: list[Submitted] = app.submissions.create(openings) if openings else []
-    asked: list[Record | StatewardError] = app.actions.act_each(askings) if askings else []
+    outcomes: list[Record | StatewardError] = app.actions.act_each(askings) if askings else []
     opened.reverse()
-    asked.reverse()
+    outcomes.reverse()
     results: list[object] = []
     for each in intents:
         match each:
             case Open():
                 results.append(opened.pop())
             case Ask():
-                results.append(asked.pop())
+                results.append(outcomes.pop())
             case Call():
                 results.append(each.act(app))
     return results

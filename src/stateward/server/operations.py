@@ -151,8 +151,8 @@ async def submit_document(
         once = once_of(caller, request, key, _content(submissions))
         if isinstance(form, Archive):
             for refused in (each for each in forms if isinstance(each, RefusedMember)):
-                said = Refusal("unsupported-content", refused.why)
-                await note_refusal(service, caller, said, name=refused.name)
+                refusal = Refusal("unsupported-content", refused.why)
+                await note_refusal(service, caller, refusal, name=refused.name)
             return await _open_archive(service, form, submissions, answer, once)
         assert form.other is not None  # noqa: S101 - or it was handed over
         intent = await _correction(service, caller, form.other, reason=form.reason)
@@ -322,21 +322,21 @@ async def list_records(
 ) -> Answer:
     """A page of the records that match a query, newest first."""
     caller = caller_of(request)
-    asked = ListPage(request, cursor, limit, "records", machine, text, caller.machines)
+    listing = ListPage(request, cursor, limit, "records", machine, text, caller.machines)
     machines = caller.machines if machine is None else (machine,)
     if machine is not None and not caller.covers(machine):
         return views.json_answer(page(items=[], next=None))
-    now, after = (None, "") if asked.at is None else (asked.at.at, asked.at.after)
+    now, after = (None, "") if listing.at is None else (listing.at.at, listing.at.after)
 
     def look(app: App) -> Answer:
         query = app.records.query(text, now=now)
-        found = app.records.find(within(query, machines), after=after, limit=asked.rows + 1)
-        files = app.records.files_of(found[: asked.rows])
-        return asked.answer(
+        found = app.records.find(within(query, machines), after=after, limit=listing.rows + 1)
+        files = app.records.files_of(found[: listing.rows])
+        return listing.answer(
             page,
             found,
             lambda each: view(app, each, files.get(each.id, [])),
-            lambda last: Cursor(of=asked.of, at=query.now, after=last.id),
+            lambda last: Cursor(of=listing.of, at=query.now, after=last.id),
         )
 
     return await service_of(request).broad.ask(look)

@@ -157,11 +157,11 @@ def _body(operation: Document) -> str:
 
 
 def _meaning(answer: Document) -> str:
-    said = str(answer.get("description", ""))
+    text = str(answer.get("description", ""))
     for media_type, each in answer.get("content", {}).items():
         if media_type != "application/problem+json":
             return f"{_type(each.get('schema', {}))} (`{media_type}`)"
-    return said
+    return text
 
 
 def _type(schema: Document) -> str:
@@ -237,8 +237,8 @@ def _html_schema(name: str, schema: Document, document: Document) -> str:
         f"<td>{'always' if field in needed else ''}</td><td>{_prose(each.get('description', ''))}</td></tr>"
         for field, each in schema.get("properties", {}).items()
     )
-    said = _prose(" ".join(str(schema.get("description", "")).split()))
-    return f'<h2 id="schema-{_text(name)}"><code>{_text(name)}</code></h2><p>{said}</p><table>{rows}</table>'
+    text = _prose(" ".join(str(schema.get("description", "")).split()))
+    return f'<h2 id="schema-{_text(name)}"><code>{_text(name)}</code></h2><p>{text}</p><table>{rows}</table>'
 
 
 def curl(path: str, method: str, operation: Document, document: Document) -> str:
@@ -273,12 +273,12 @@ def variables(document: Document) -> list[str]:
 def _html_variables(document: Document) -> str:
     lines = ["export STATEWARD_SERVER=http://127.0.0.1:8000", "export STATEWARD_KEY=sw_…"]
     lines += [f"export {name}={SAMPLES.get(name.lower(), 'x')}" for name in variables(document)]
-    said = (
+    text = (
         "The examples below work when they are pasted after these lines. With a key above, this page puts real ids "
         "into them."
     )
     shell = _text("\n".join(lines))
-    return f'<h2 id="variables">Variables</h2><p>{said}</p><pre id="shell">{shell}</pre>'
+    return f'<h2 id="variables">Variables</h2><p>{text}</p><pre id="shell">{shell}</pre>'
 
 
 def _sample(schema: Document, document: Document) -> str:

@@ -329,8 +329,8 @@ def _unavailable(error: StoreError) -> Refusal:
     if isinstance(error, SecretUnreadable):  # its message names a file of the service
         return Refusal("unavailable", "a secret of the service cannot be read; its log says why")
     what = "document storage" if isinstance(error, ArtifactsUnreachable) else "database"
-    said = f"the {what} of the service cannot be used now"
-    return Refusal("unavailable", said, headers={"Retry-After": str(SOON_S)})
+    message = f"the {what} of the service cannot be used now"
+    return Refusal("unavailable", message, headers={"Retry-After": str(SOON_S)})
 
 
 def _invalid(error: InvalidRequest) -> Refusal:

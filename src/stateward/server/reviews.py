@@ -54,7 +54,7 @@ async def pending(
 ) -> Response[schemas.ReviewPage]:
     """Tasks that wait, the nearest deadline first, with who has taken them up and why they wait.
 
-    The facts that pipelines declare for reviewers are parameters too: `?vertical=energy`. Any other one is refused.
+    The facts that pipelines declare for reviewers are parameters too: `?FACT=VALUE`. Any other one is refused.
     """
     service, caller = service_of(request), caller_of(request)
     facts = await service.quick.ask(lambda app: _wanted_facts(app, request))
@@ -86,9 +86,11 @@ def _wanted_facts(app: App, request: Asked) -> dict[str, str]:
     for name in facts:
         if name not in known:
             allowed = ", ".join(sorted({*PENDING_PARAMETERS, *known}))
-            said = f"there is no parameter {name!r} here; there are: {allowed}"
+            message = f"there is no parameter {name!r} here; there are: {allowed}"
             raise Refusal(
-                "invalid-request", said, errors=[schemas.FieldFault(field=name, sentence=said)]
+                "invalid-request",
+                message,
+                errors=[schemas.FieldFault(field=name, sentence=message)],
             )
     return facts
 

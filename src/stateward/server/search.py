@@ -100,14 +100,14 @@ async def search(
     their best passages and why they were found.
     """
     caller = caller_of(request)
-    asked = SearchRequest(
+    search_request = SearchRequest(
         text=q, pipeline=pipeline, filters=tuple(filters or ()), is_hybrid=is_hybrid
     )
 
     def look(app: App) -> Answer:
         if format_:
-            return formatted_page(app, caller, asked, format_, cursor=cursor, limit=limit)
-        page = search_page(app, caller, asked, cursor=cursor, limit=limit)
+            return formatted_page(app, caller, search_request, format_, cursor=cursor, limit=limit)
+        page = search_page(app, caller, search_request, cursor=cursor, limit=limit)
         return views.json_answer(page, headers=link(request.url, page.next))
 
     return reply(await service_of(request).broad.ask(look))

@@ -257,8 +257,8 @@ def around(
             if message["type"] == "http.response.start":
                 is_begun = True
                 headers = list(message.get("headers", ()))
-                said = {bytes(name).lower() for name, _ in headers}
-                message["headers"] = [*headers, *(each for each in fixed if each[0] not in said)]
+                names = {bytes(name).lower() for name, _ in headers}
+                message["headers"] = [*headers, *(each for each in fixed if each[0] not in names)]
             elif message["type"] == "http.response.body":
                 is_ended = not message.get("more_body", False)
                 rest = memoryview(message.get("body", b""))

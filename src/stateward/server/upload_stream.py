@@ -156,8 +156,8 @@ class UploadReceiver:
         except MultipartError as error:
             # The library hangs the error of Python on its own sentence as a second argument.
             why = clean_text(str(error.args[0] if error.args else error), chars_max=200)
-            said = f"the form cannot be read: {why}"
-            raise await self._refusal_mid_body(Refusal("invalid-request", said)) from error
+            message = f"the form cannot be read: {why}"
+            raise await self._refusal_mid_body(Refusal("invalid-request", message)) from error
 
     def _parser(self) -> PushMultipartParser:
         headers = self._request.headers
@@ -281,12 +281,12 @@ class UploadReceiver:
         if given := self._fields.get(PRIORITY_REASON):
             labels[PRIORITY_REASON] = given
         machine, source_type = self._pipeline, self._fields.get("source_type", "")
-        said = {**labels, "source_type": source_type} if source_type else labels
+        declared = {**labels, "source_type": source_type} if source_type else labels
         document = _Document(
             machine=machine,
             machines=self._caller.machines,
             name=name,
-            labels=said,
+            labels=declared,
             priority=self._fields.get("priority") or "5",
             reason=self._fields.get("reason"),
             bytes_max=self._bytes_max,
@@ -320,8 +320,8 @@ class UploadReceiver:
     def _check_names(self) -> None:
         """Refuse a pipeline, a source type or a priority that is not there."""
         given, priority = self._fields.get("source_type"), self._fields.get("priority")
-        said = (self._pipeline, given, priority, self._is_whole)
-        if said == self._names_checked:  # mostly they all come before the document
+        declared = (self._pipeline, given, priority, self._is_whole)
+        if declared == self._names_checked:  # mostly they all come before the document
             return
         app = self._service.quick.app
         assert app is not None  # noqa: S101 - the service is open
@@ -332,7 +332,7 @@ class UploadReceiver:
                 app.submissions.priority(machine, priority)
         elif self._is_whole:  # otherwise the pipeline may still come
             _check_source_type(given, app.plugins.source_type_names)
-        self._names_checked = said
+        self._names_checked = declared
 
     async def _refusal_mid_body(self, refusal: Refusal) -> Refusal:
         """A refusal in the middle of a body ends the connection: what still comes is no request."""

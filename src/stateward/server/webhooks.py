@@ -187,8 +187,8 @@ async def disable(
     """What waits for it is dead, and can be replayed."""
     given = data.reason if data is not None else None
     actor = caller_of(request).actor
-    said = f"disabled by {plain_actor(actor)}" + (f": {given}" if given else "")
-    reason = clean_text(said, chars_max=schemas.REASON_CHARS_MAX)
+    reason_text = f"disabled by {plain_actor(actor)}" + (f": {given}" if given else "")
+    reason = clean_text(reason_text, chars_max=schemas.REASON_CHARS_MAX)
     return await _answer_change(
         request,
         webhook_id,

@@ -329,8 +329,10 @@ def _declared_type(plugins: tuple[Plugin, ...]) -> type[Declared]:
         if plugin.options is None:
             continue
         if plugin.name in Declared.__struct_fields__ or plugin.name.endswith("_record"):
-            said = f"the name {plugin.name!r} is that of a section of Stateward's own; take another"
-            raise DeclarationError([Fault(source=plugin.name, line=0, path="", sentence=said)])
+            message = (
+                f"the name {plugin.name!r} is that of a section of Stateward's own; take another"
+            )
+            raise DeclarationError([Fault(source=plugin.name, line=0, path="", sentence=message)])
         type_: type[Section] = resolve(plugin.options)
         sections.append((plugin.name, type_, type_()))
     if not sections:

@@ -279,8 +279,10 @@ class RecordSettings(Section, frozen=True, kw_only=True):
             missing = [state for state in states if is_own and state not in self.states]
             foreign = [state for state in self.states if state not in states]
             parts = [("missing", missing), ("not among them", foreign)]
-            if said := "; ".join(f"{word}: {', '.join(names)}" for word, names in parts if names):
-                yield ("states",), f"states must be those of the machine {machine_name} ({said})"
+            if message := "; ".join(
+                f"{word}: {', '.join(names)}" for word, names in parts if names
+            ):
+                yield ("states",), f"states must be those of the machine {machine_name} ({message})"
         for path, state in self._named_states():
             if state not in states:
                 from difflib import get_close_matches

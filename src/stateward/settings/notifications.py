@@ -102,14 +102,14 @@ class NotificationSettings(Section, frozen=True, kw_only=True):
     def problems(self) -> Iterator[Problem]:
         """Addresses must be usable; email needs a server and a recipient."""
         if self.smtp_url is not None and not has_host(self.smtp_url, "smtp", "smtps"):
-            said = "smtp_url must have the form smtp://user:password@host:port (or smtps://)"
-            yield ("smtp_url",), said
+            message = "smtp_url must have the form smtp://user:password@host:port (or smtps://)"
+            yield ("smtp_url",), message
         for place, allowed in enumerate(self.webhook_allow):
             if not _is_host_or_network(allowed):
-                said = "a host, *.domain, IP address or network (such as 10.0.0.0/8)"
+                message = "a host, *.domain, IP address or network (such as 10.0.0.0/8)"
                 yield (
                     ("webhook_allow", place),
-                    f"an entry must be {said}, not {plain_values.quote_value(allowed)}",
+                    f"an entry must be {message}, not {plain_values.quote_value(allowed)}",
                 )
         if self.public_url is not None and not is_plain_address(self.public_url):
             yield ("public_url",), f"public_url must be {PLAIN_ADDRESS}"

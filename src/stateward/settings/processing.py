@@ -125,11 +125,11 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
         """One lost heartbeat must not cost a job; an item is one of the items."""
         least = 2 * self.heartbeat_seconds
         if self.lease_seconds < least:
-            said = f"must be at least two heartbeats ({least:g}), not {self.lease_seconds:g}"
-            yield ("lease_seconds",), f"lease_seconds {said}"
+            message = f"must be at least two heartbeats ({least:g}), not {self.lease_seconds:g}"
+            yield ("lease_seconds",), f"lease_seconds {message}"
         if self.item_bytes_max > self.items_bytes_max:
-            said = f"at most items_bytes_max ({self.items_bytes_max}), not {self.item_bytes_max}"
-            yield ("item_bytes_max",), f"item_bytes_max must be {said}"
+            message = f"at most items_bytes_max ({self.items_bytes_max}), not {self.item_bytes_max}"
+            yield ("item_bytes_max",), f"item_bytes_max must be {message}"
         for path in self.readable:
             if not path.startswith("/"):
                 yield ("readable",), f"readable names absolute paths, not {path!r}"

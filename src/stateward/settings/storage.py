@@ -210,8 +210,8 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
         """What has a scheme is an address; anything else is a folder."""
         for place, target in enumerate(self.checkpoint_destinations):
             if "://" in target and not is_plain_address(target):
-                said = f"{PLAIN_ADDRESS}, or a folder, not {plain_values.quote_value(target)}"
-                yield ("checkpoint_destinations", place), f"a destination must be {said}"
+                message = f"{PLAIN_ADDRESS}, or a folder, not {plain_values.quote_value(target)}"
+                yield ("checkpoint_destinations", place), f"a destination must be {message}"
 
 
 class BackupSettings(Section, frozen=True, kw_only=True):
@@ -331,11 +331,11 @@ class AnchorSettings(Section, frozen=True, kw_only=True):
         """What has a scheme is an address; anything else is a folder."""
         for place, target in enumerate(self.destinations):
             if not (_is_folder(target) or is_anchor_address(target)):
-                said = (
+                message = (
                     f"{PLAIN_ADDRESS}, or object storage, a mailto: address, rfc3161+https:// or a folder, "
                     f"not {plain_values.quote_value(target)}"
                 )
-                yield ("destinations", place), f"a destination must be {said}"
+                yield ("destinations", place), f"a destination must be {message}"
             elif target.startswith(TIMESTAMP) and self.timestamp_roots is None:
-                said = "an authority for time stamps needs timestamp_roots, the certificates to check it by"
-                yield ("destinations", place), said
+                message = "an authority for time stamps needs timestamp_roots, the certificates to check it by"
+                yield ("destinations", place), message

@@ -141,11 +141,11 @@ class AuditLog:
             last, rows = head.hash, []
             for seq, each in enumerate(entries, start=head.count + 1):
                 detail = msgspec.json.encode(each.detail).decode()
-                said = (each.at, each.actor, each.verb, each.record_id, detail)
+                fields = (each.at, each.actor, each.verb, each.record_id, detail)
                 salt = urandom(_SALT_BYTES).hex() if each.record_id and each.reason else None
                 sealed = reason_hash(salt, each.reason or "") if salt else None
-                last = entry_hash(last, seq, (*said, sealed or each.reason))
-                rows.append((*said, each.reason, seq, last, salt, sealed))
+                last = entry_hash(last, seq, (*fields, sealed or each.reason))
+                rows.append((*fields, each.reason, seq, last, salt, sealed))
             self._database.insert(AUDIT_LOG, rows)
             self._database.run(
                 "UPDATE audit_head SET count = :count, hash = :hash WHERE id = 1",

@@ -272,10 +272,10 @@ class Erasures:
                 trigger=RECORD_ERASED,
                 **params,
             ):
-                said = _decode(str(metadata)).get(
+                named = _decode(str(metadata)).get(
                     "kinds"
                 )  # a later erasure may have taken the words of this one
-                kinds[str(record_id)] |= set(map(str, said)) if isinstance(said, list) else set()
+                kinds[str(record_id)] |= set(map(str, named)) if isinstance(named, list) else set()
             yield from kinds.items()
             after = ids[-1]
 

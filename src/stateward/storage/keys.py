@@ -137,8 +137,8 @@ class Keys:
 
     def ask_any_exist(self) -> Callable[[], bool]:
         """The same, asked now and answered later: it travels with the next statement."""
-        asked = self._database.ask_ahead("SELECT 1 FROM api_keys LIMIT 1")
-        return lambda: bool(asked.rows())
+        pending = self._database.ask_ahead("SELECT 1 FROM api_keys LIMIT 1")
+        return lambda: bool(pending.rows())
 
     def any_live(self, now: Micros) -> bool:
         """Whether some key is valid now."""
@@ -153,10 +153,10 @@ class Keys:
         parts = key_parts(text)
         if parts is None:
             return lambda: None
-        asked = self._database.ask_ahead(_BY_ID, id=parts[0])
+        pending = self._database.ask_ahead(_BY_ID, id=parts[0])
 
         def answer() -> ApiKey | None:
-            found = asked.rows()
+            found = pending.rows()
             if not found:
                 return None
             key, secret_hash = _key(found[0])
@@ -171,10 +171,10 @@ class Keys:
 
     def ask_live(self, key_id: str, *, now: Micros) -> Callable[[], ApiKey | None]:
         """The same, asked now and answered later."""
-        asked = self._database.ask_ahead(_BY_ID, id=key_id)
+        pending = self._database.ask_ahead(_BY_ID, id=key_id)
 
         def answer() -> ApiKey | None:
-            key = next((_key(row)[0] for row in asked.rows()), None)
+            key = next((_key(row)[0] for row in pending.rows()), None)
             return key if key is not None and key.is_live(now) else None
 
         return answer

@@ -275,6 +275,7 @@ class PostgresDatabase:
     @contextmanager
     def as_worker(self) -> Iterator[None]:
         """Inside a transaction: statements with the rights of the runners' role, until the `with` ends."""
+        # LOCAL: a connection whose `with` was never left must not stay a runner's for its next transaction.
         self._use().later(Queued(f"SET LOCAL ROLE {RUNNER_ROLE}", ()))
         yield
         # Not after a failure: the transaction is rolled back, and the role with it.
@@ -312,6 +313,8 @@ class PostgresDatabase:
 
     def _run_once(self, act: Callable[[Session], T], *, unreachable: str = "") -> T:
         """Do something with the connection that must not be done twice, such as a commit."""
+        # A connection that breaks under a COMMIT leaves open whether the server did it. The caller hears just that, and
+        # reads the record again: its version tells, and a second try would be refused by it.
         with self._lock, self._translate_errors(unreachable=unreachable):
             return act(self._use())
 
@@ -350,13 +353,13 @@ class PostgresDatabase:
 
     def ask(self, sql: str, **params: object) -> PostgresAsked:
         """A query that travels with the next statement of the transaction."""
-        asked = PostgresAsked(lambda: self._run(lambda session: session.flush()))
+        pending = PostgresAsked(lambda: self._run(lambda session: session.flush()))
         if not self._depth:  # nothing that it could travel with
-            asked.take(self.rows(sql, **params))
-            return asked
-        queued = Queued(*number_params(sql, params), take=asked.take)
+            pending.take(self.rows(sql, **params))
+            return pending
+        queued = Queued(*number_params(sql, params), take=pending.take)
         self._run(lambda session: session.later(queued))
-        return asked
+        return pending
 
     def ask_ahead(self, sql: str, **params: object) -> PostgresAsked:
         """A query that travels with the next statement, be that of a transaction or not."""
@@ -366,13 +369,13 @@ class PostgresDatabase:
         def ask_alone() -> None:
             self._run(lambda session: session.flush())
             # What it travelled with may have failed, or the connection may have been lost before.
-            if not asked.is_taken:
-                asked.take(self.rows(sql, **params))
+            if not pending.is_taken:
+                pending.take(self.rows(sql, **params))
 
-        asked = PostgresAsked(ask_alone)
-        queued = Queued(*number_params(sql, params), take=asked.take)
+        pending = PostgresAsked(ask_alone)
+        queued = Queued(*number_params(sql, params), take=pending.take)
         self._run(lambda session: session.later(queued))
-        return asked
+        return pending
 
     def among(
         self, column: str, values: Sequence[str] | Sequence[int]

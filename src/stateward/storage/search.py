@@ -118,7 +118,7 @@ class Order(msgspec.Struct, frozen=True):
 NEWEST = Order()
 
 
-# Ids of one pipeline sort by their time, and its prefix comes before that: `UL_…` of last year sorts behind `CW_…` of
+# Ids of one pipeline sort by their time, and its prefix comes before that: `UL_…` of last year sorts behind `IN_…` of
 # today. So a list by time is made of one list for each prefix, which the index of ids gives without reading the rest.
 
 

@@ -129,6 +129,7 @@ class Store:
         """
         with self._database.transaction():
             known = self._epoch(changes, epoch)
+            # Before anything is written: a record's row holds the hash of its last transition.
             sealed = _seal_all(changes, epoch=known, random_bytes=self._random_bytes)
             # One row per record: from what its first change expects to what its last one leaves.
             finals: dict[str, Change] = {}
@@ -141,6 +142,7 @@ class Store:
             existing = [each for each in finals.values() if each.expected is not None]
             self._compare_and_set(existing, are_locked=are_locked)
             point(Point.RECORDS_WRITTEN)
+            # A document that is there already leaves nothing in the history: its first transition is the other one's.
             written = (
                 [each for each in sealed if each.record.id not in duplicates]
                 if duplicates
@@ -217,23 +219,23 @@ class Store:
 
     def ask_epoch_and_paused(self) -> tuple[Asked, Asked]:
         """`ask_epoch` and `Pauses.ask` in one statement."""
-        asked = self._database.ask(
+        pending = self._database.ask(
             "SELECT epoch, machine, stage FROM current_epoch LEFT JOIN pauses ON TRUE"
         )
-        return AskedPart(asked, _epoch_rows), AskedPart(asked, _paused_rows)
+        return AskedPart(pending, _epoch_rows), AskedPart(pending, _paused_rows)
 
     def ask_epoch_and_queue(self) -> tuple[Asked, Asked, Asked]:
         """`ask_epoch_and_paused`, and whether a record waits for any stage at all, in one statement."""
         # In the order of the index: without it PostgreSQL may prefer to look through all records, if many waited when
         # it last counted.
-        asked = self._database.ask(
+        pending = self._database.ask(
             "SELECT epoch, machine, stage, (SELECT machine FROM records WHERE waiting IS NOT NULL"
             " ORDER BY machine, waiting, rank LIMIT 1) FROM current_epoch LEFT JOIN pauses ON TRUE"
         )
         return (
-            AskedPart(asked, _epoch_rows),
-            AskedPart(asked, _paused_rows),
-            AskedPart(asked, _waiting_rows),
+            AskedPart(pending, _epoch_rows),
+            AskedPart(pending, _paused_rows),
+            AskedPart(pending, _waiting_rows),
         )
 
     def _epoch(self, changes: Sequence[Change], asked: Asked | None) -> int:

@@ -293,12 +293,12 @@ class Inbox:
         if not self._listens or time.monotonic() < self._listen_at:
             return False
         try:
-            told = self._channel.broadcasts()
+            topics = self._channel.broadcasts()
         except TransportError:  # away, which `receive` finds out too; or not allowed to this worker
             self._listen_at = time.monotonic() + LISTEN_AGAIN_S
             return False
-        self._told.extend(told)
-        return bool(told)
+        self._told.extend(topics)
+        return bool(topics)
 
     def _next(self) -> int | None:
         """How many to lease now, 0 where only what is told to all is to be heard; None when it is closed."""

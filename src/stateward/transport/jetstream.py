@@ -263,15 +263,15 @@ class JetStreamEngine:
         self._take_in(0.0)  # which connects
         self._check_connection(pulls.values())
         now = time.monotonic()
-        asked = {
+        due = {
             stream: pull
             for stream, pull in pulls.items()
             if not (pull.messages or pull.is_open(now) or (is_waiting and pull.is_empty))
         }
-        self._ask(asked, limit)
-        if asked:
+        self._ask(due, limit)
+        if due:
             self._wait(
-                LATE_S, lambda: not any(each.is_open(time.monotonic()) for each in asked.values())
+                LATE_S, lambda: not any(each.is_open(time.monotonic()) for each in due.values())
             )
         return pulls
 
@@ -361,8 +361,8 @@ class JetStreamEngine:
         """Tell the server that they are still being worked on, and wait until it has heard that."""
         unsettled = _open_messages(deliveries)
         if unsettled:
-            said = [publication(each.reply, IN_PROGRESS) for each in unsettled]
-            self._answer(lambda: self._writing.flush(*said))
+            publications = [publication(each.reply, IN_PROGRESS) for each in unsettled]
+            self._answer(lambda: self._writing.flush(*publications))
 
     def ack(self, deliveries: Sequence[Delivery]) -> None:
         """Acknowledge messages; the server removes them.
@@ -435,11 +435,11 @@ class JetStreamEngine:
         if found is None:
             return []
         first = max(found.state.first_seq, found.state.last_seq - limit + 1)
-        asked = (
+        answers = (
             self._api.ask(f"STREAM.MSG.GET.{_name(stream)}", {"seq": number})
             for number in range(first, found.state.last_seq + 1)
         )
-        return [base64.b64decode(each.message.data) for each in asked if each is not None]
+        return [base64.b64decode(each.message.data) for each in answers if each is not None]
 
     def broadcast(self, topic: str, body: bytes) -> None:
         """Publish to a subject of no stream: the server keeps nothing."""

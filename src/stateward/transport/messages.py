@@ -293,5 +293,7 @@ def json_schema() -> dict[str, Any]:
 
 def _laid_out(definition: dict[str, Any]) -> dict[str, Any]:
     """With the description as the interpreters from 3.13 on keep a docstring: not indented."""
-    said = definition.get("description")
-    return definition if said is None else {**definition, "description": cleandoc(said)}
+    description = definition.get("description")
+    return (
+        definition if description is None else {**definition, "description": cleandoc(description)}
+    )

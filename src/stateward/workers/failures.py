@@ -117,12 +117,12 @@ def _verdict(error: BaseException, limits: Limits) -> Failed:
     if isinstance(error, StageFailure):
         message = describe(error).removeprefix(f"{type(error).__name__}: ")
         code = f"{attribute_of(error, 'code')}"
-        said: Fields = {RETRY_AFTER: attribute_of(error, "retry_after_s")}  # type: ignore[dict-item]
+        facts: Fields = {RETRY_AFTER: attribute_of(error, "retry_after_s")}  # type: ignore[dict-item]
         return Failed(
             code=code,
             message=message,
             is_retryable=error.is_retryable is True,
-            retry_after_s=retry_after_s(said),
+            retry_after_s=retry_after_s(facts),
         )
     if isinstance(error, ImportError) and (missing := missing_extra(error)):
         return Failed(code="MISSING_EXTRA", message=str(missing), is_retryable=True)

@@ -90,8 +90,8 @@ class ResultMessages:
 
     def given_up(self, work: Work, *, times: int) -> ResultMessage:
         """That an attempt was delivered too often: it may be what ends its workers."""
-        said = f"its worker was lost {times} times while it ran {work.stage}"
-        return self.failed(work, LOST, said)
+        message = f"its worker was lost {times} times while it ran {work.stage}"
+        return self.failed(work, LOST, message)
 
     def returned(self, work: Work, loss: Loss | None) -> ReturnedMessage:
         """That the process of an attempt died, or the worker that had it before this one, and another is to take it."""

@@ -183,8 +183,8 @@ def _prune(context: CliContext, folder: Path, *, days: int, execute: bool) -> No
         )
         return
     write_table(("backup", "of", "bytes"), [(each.path, each.day, each.bytes) for each in old])
-    said = "removed" if execute else "would be removed; add --yes to do it"
-    context.say(f"{plural(len(old), 'backup')} older than {plural(days, 'day')} {said}")
+    message = "removed" if execute else "would be removed; add --yes to do it"
+    context.say(f"{plural(len(old), 'backup')} older than {plural(days, 'day')} {message}")
 
 
 COMMANDS: tuple[click.Command, ...] = (migrate,)

@@ -78,13 +78,13 @@ def writing(context: CliContext, path: Path, *, is_new: bool = False) -> Iterato
         raise LedgerMismatch(f"{path} is not a ledger; make one with: stateward ledger init {path}")
     with Ledger.open(path, machine=machine_of(context, path)) as found:
         _say_notes(context, found)
-        said = len(found.notes)
+        notes = len(found.notes)
         yield found
-        _say_notes(context, found, said)
+        _say_notes(context, found, notes)
 
 
-def _say_notes(context: CliContext, found: "Ledger", said: int = 0) -> None:
-    for note in found.notes[said:]:
+def _say_notes(context: CliContext, found: "Ledger", skip: int = 0) -> None:
+    for note in found.notes[skip:]:
         context.say(f"note: {note}")
 
 

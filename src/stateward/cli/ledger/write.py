@@ -34,7 +34,7 @@ def init(context: CliContext, ledger_path: Path) -> None:
         count = found.last_seq
     context.show(
         {"ledger": str(ledger_path), "records": count},
-        said=f"{ledger_path} is a ledger with {plural(count, 'record')}",
+        message=f"{ledger_path} is a ledger with {plural(count, 'record')}",
     )
 
 
@@ -83,7 +83,7 @@ def append(
         last = found.last_seq
     context.show(
         {"appended": count, "last_seq": last},
-        said=f"{plural(count, 'record')} appended; the ledger ends at seq {last:,}",
+        message=f"{plural(count, 'record')} appended; the ledger ends at seq {last:,}",
     )
 
 
