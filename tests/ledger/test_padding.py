@@ -11,8 +11,9 @@ from stateward.ledger import Ledger, LedgerState, verify
 from stateward.ledger.copying import copy_ledger
 from stateward.ledger.delta import PADDING, before_padding, without_padding
 from stateward.ledger.export_file import file_states, verify_file
-from stateward.ledger.manifest import MANIFEST
-from tests.ledger.builders import a_ledger, states_of
+from stateward.ledger.head import head_of_text
+from stateward.ledger.manifest import HEAD, MANIFEST
+from tests.ledger.builders import Clock, a_ledger, states_of
 from tests.ledger.proof.recorded import Platter, RecordingDisk
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
@@ -49,6 +50,24 @@ def test_large_groups_and_unsynced_ledgers_are_not_filled_ahead(tmp_path: Path) 
     with Ledger.open(tmp_path / "os", durability="os") as ledger:
         ledger.record("doc:1", PENDING)
         assert active_file(ledger).read_bytes().count(b"\n") == 1
+
+
+def test_no_line_is_named_for_good_before_it_is_durable_itself(tmp_path: Path) -> None:
+    """`HEAD` is synced before the manifest is replaced; the lines of such a ledger may not be by then."""
+    disk = RecordingDisk()
+    with Ledger.open(tmp_path / "l", clock=Clock(), disk=disk, durability="os") as ledger:
+        for state in (PENDING, FETCHING):
+            ledger.record("doc:1", state)
+            ledger.compact(compress=False)
+    platter, names = Platter(), dict[int, str]()
+
+    for op in disk.trace:
+        platter.apply(op)
+        if op[0] == "create":
+            names[op[2]] = op[1]
+        sure = {name: platter.sure[file] for file, name in names.items()}
+        lines = sum(text.count(b"\n") for name, text in sure.items() if name.endswith(".jsonl"))
+        assert head_of_text(sure.get(HEAD, b"")).seq <= lines
 
 
 def test_readers_copies_and_checks_of_a_filled_file_see_the_lines_alone(tmp_path: Path) -> None:

@@ -109,7 +109,8 @@ class Ledger(LedgerQueries):
 
         `machine` is the state machine that moves are checked against; None is a ledger that mirrors another log, whose
         `machines` say which of its states are terminal and which moves are valid.
-        `durability="os"` leaves it to the kernel when bytes reach the disk: a power cut may then cost the last ones.
+        `durability="os"` leaves it to the kernel when bytes reach the disk, and in which order: a power cut may then
+        cost the last ones, and `repair` may have to say so before the ledger opens.
         `partial` answers from deltas alone when their base is lost, and marks every answer.
         """
         folder = Path(path)

@@ -459,6 +459,8 @@ class LedgerWriter:
         what it said so far is durable before, so that one which is older still can be told (see `head`).
         """
         self._check_alone()
+        if not self._is_synced:
+            self.disk.fdatasync(self._fd)  # before `HEAD` says so for good
         self._write_head()
         self.disk.fsync(self._head_fd)
         newer = replace(manifest, generation=manifest.generation + 1)
