@@ -131,6 +131,8 @@ def test_any_change_of_what_a_set_says_of_itself_is_found(
     found = restore(place, settings_at(tmp_path / "new"))
 
     assert check_set(place, own) == [f"sets/{place.name}/backup.json"]
+    told = Shell(own.data_path)("backup", str(place.parents[1]), "--check")
+    assert (told.exit_code, "make another one" in told.stderr) == (Exit.FOUND_PROBLEMS, True)
     assert [each for each in found.unread if each.startswith(f"{manifest} is not the file")]
     with App(settings_at(tmp_path / "new")) as app:  # what counts came back all the same
         assert app.admin.verify().is_sound

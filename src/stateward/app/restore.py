@@ -285,7 +285,8 @@ def _refuse_store(settings: Settings) -> None:
     path = settings.store_path
     if path is not None and path.exists():
         raise InvalidRequest(
-            f"there is a store at {path}: name another data folder, or move this one away first"
+            f"there is a store at {path}: name another data folder, or move this one away first; if a restore made it "
+            "and was cut off at its end, look at it with stateward restore --compare"
         )
     for left in () if path is None else (Path(f"{path}{end}") for end in JOURNALS):
         # SQLite takes it for that of the restored database, and writes its pages over those of the set.

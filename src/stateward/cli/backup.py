@@ -159,6 +159,7 @@ def restore(
 
 def _check(context: CliContext, place: "BackupPlace") -> Exit:
     """Sets share what did not change, so a file that a disk has damaged is missing in all of them."""
+    from stateward.app.backup_places import SETS
     from stateward.app.restore import check_set
 
     sets = place.sets()
@@ -175,11 +176,11 @@ def _check(context: CliContext, place: "BackupPlace") -> Exit:
         return Exit.FOUND_PROBLEMS if bad else Exit.OK
     for each in bad:
         write(f"damaged: {each}")
-    context.say(
-        f"{newest} is damaged: remove these files, and the next set stores them anew as far as they are still here"
-        if bad
-        else f"{newest} is sound"
-    )
+    shared = [each for each in bad if not each.startswith(f"{SETS}/")]
+    advice = "remove these files, and the next set stores them anew as far as they are still here"
+    if bad and not shared:
+        advice = "what it shares with others is sound; make another one, and move it away then"
+    context.say(f"{newest} is damaged: {advice}" if bad else f"{newest} is sound")
     return Exit.FOUND_PROBLEMS if bad else Exit.OK
 
 
