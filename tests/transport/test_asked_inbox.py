@@ -1,6 +1,9 @@
 """Messages that an engine sends to a descriptor: the loop sleeps on it, and no thread waits for them."""
 
+import os
 import select
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -184,6 +187,36 @@ def test_after_an_outage_it_asks_again(name: str) -> None:
         own.close()
 
 
-def _reached(broker: Broker, consumer: str) -> Channel:
-    engine = connect(broker.url, consumer=consumer, lease_s=LEASE_S, depth_max=100)
+@pytest.mark.parametrize("name", ["redis", "nats"])
+def test_an_engine_that_is_silent_does_not_hold_up_the_loop_with_each_try(name: str) -> None:
+    if (redis_program() if name == "redis" else nats_program()) is None:
+        pytest.skip(f"there is no {name}-server here")
+    make = redis_broker if name == "redis" else nats_broker
+    with make() as broker, ExitStack() as stack:
+        channels = [_reached(broker, each, lease_s=0.5) for each in ("one", "two")]
+        for each in channels:
+            stack.callback(each.close)
+        own = asked(channels[0], "t.test.s")
+        own.want(1)
+        assert own.take(frozenset()) == []
+
+        os.kill(broker.pid, signal.SIGSTOP)
+        until = time.monotonic() + PATIENCE_S
+        while not _is_trying() and time.monotonic() < until:
+            own.take()
+            own.want(1)
+        assert _is_trying()  # and `want` has returned
+        os.kill(broker.pid, signal.SIGCONT)
+
+        channels[1].publish("t.test.s", [message("after")])
+        assert names(slept(own, 1)) == ["after"]
+        own.close()
+
+
+def _is_trying() -> bool:
+    return any(each.name.startswith("transport-try") for each in threading.enumerate())
+
+
+def _reached(broker: Broker, consumer: str, *, lease_s: float = LEASE_S) -> Channel:
+    engine = connect(broker.url, consumer=consumer, lease_s=lease_s, depth_max=100)
     return Channel(engine, clock=lambda: 1, prefix="t")

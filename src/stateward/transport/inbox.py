@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from threading import Condition, Thread
 from typing import Protocol
@@ -25,6 +26,7 @@ REMIND_EVERY_S = 60.0
 TOLD_MAX = 1000
 LISTEN_AGAIN_S = 10.0  # after what is told to all could not be heard
 LOOK_EVERY_S = 1.0  # for an answer that is overdue
+TRY_LOOK_S = 0.05  # for the end of a try while the engine is away
 CLOSE_S = 15.0
 # After which a loop that wants nothing more gives back what was leased ahead for it: its leases are extended, so that
 # others would wait for as long as it works on what it has.
@@ -72,7 +74,8 @@ def open_inbox(
 class AskedInbox:
     """Messages of some streams, sent to a descriptor that the loop itself watches: none waits for another thread.
 
-    While the engine is away, asking waits for it as long as publishing does.
+    Only while the engine is away a thread asks: one that is silent would hold the loop up with each try, and with it
+    whatever else the process does.
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class AskedInbox:
         self._wanted_at = ticks()
         self._try_at = self._listen_at = self._look_at = 0.0
         self._told: deque[Envelope] = deque(maxlen=TOLD_MAX)
+        self._try: Future[None] | None = None
 
     def fileno(self) -> int:
         """Becomes readable when there are messages; -1 while none were asked for, or there is no connection."""
@@ -106,6 +110,8 @@ class AskedInbox:
         """Seconds until messages are here, the next try is due, or what is told to all is to be heard."""
         if self._is_ready:
             return 0.0
+        if self._try is not None:
+            return TRY_LOOK_S
         due = [self._try_at] if self._outage.is_on else []
         due += [self._listen_at] if self._listens else []
         return max(0.0, min(due, default=math.inf) - self._ticks())
@@ -114,7 +120,9 @@ class AskedInbox:
         """How many messages may be leased from now on; while some were asked for, no more are."""
         if count > 0:
             self._wanted_at, self._is_given_back = self._ticks(), False
-            if not self._is_asking:
+            if self._outage.is_on:
+                self._ask_apart(count)
+            elif not self._is_asking:
                 self._attempt(lambda: self._ask(count))
         elif not self._is_given_back and self._ticks() >= self._wanted_at + GIVE_BACK_S:
             self._attempt(self._give_back)
@@ -123,7 +131,7 @@ class AskedInbox:
         """The messages that came; they are the caller's now."""
         found: list[Received] = []
         # First: it may read from the same descriptor, which is silent then.
-        if (self._listen() or self._may_have_come(ready)) and self._asked:
+        if (self._listen() or self._may_have_come(ready)) and self._asked and self._try is None:
             self._attempt(lambda: found.extend(self._collect()))
         return found
 
@@ -140,6 +148,8 @@ class AskedInbox:
         """Lease nothing more; what came and was not taken is given back."""
         if not self._is_stopped:
             self._is_stopped = True
+            if self._try is not None:
+                wait([self._try], CLOSE_S)
             self._forget()
             with suppress(
                 TransportError
@@ -154,6 +164,16 @@ class AskedInbox:
         self._is_ready = self._channel.ask(self._streams, limit=count)
         self._asked, self._is_asking = count, True
         self._look_at = self._ticks() + LOOK_EVERY_S
+
+    def _ask_apart(self, count: int) -> None:
+        """Have a thread ask; with a later call, take over what came of it."""
+        if self._try is None and not self._is_stopped and self._ticks() >= self._try_at:
+            pool = ThreadPoolExecutor(1, thread_name_prefix="transport-try")
+            self._try = pool.submit(self._ask, count)
+            pool.shutdown(wait=False)  # its thread ends with the try
+        elif self._try is not None and self._try.done():
+            own, self._try = self._try, None
+            self._attempt(own.result)
 
     def _collect(self) -> list[Received]:
         # Whatever came, some of it may have ended what was asked for.
@@ -170,7 +190,7 @@ class AskedInbox:
 
     def _attempt(self, do: Callable[[], None]) -> None:
         """Do something unless the engine is away; if it is, again after a pause."""
-        if self._is_stopped or self._ticks() < self._try_at:
+        if self._is_stopped or self._try is not None or self._ticks() < self._try_at:
             return
         try:
             do()
@@ -183,7 +203,8 @@ class AskedInbox:
 
     def _listen(self) -> bool:
         """Take in what was told to all workers; whether it was time for that."""
-        if not self._listens or self._is_stopped or self._ticks() < self._listen_at:
+        is_time = self._ticks() >= self._listen_at and self._try is None
+        if not self._listens or self._is_stopped or not is_time:
             return False
         self._listen_at = self._ticks() + WAIT_S
         try:
