@@ -350,6 +350,27 @@ def test_settings_are_shown_as_a_settings_file_without_passwords(
     assert shell.json("--config", str(again), "settings", "show")["worker"] == shown["worker"]
 
 
+def test_names_of_machines_and_states_are_told_with_what_cannot_be_read(
+    shell: Shell, tmp_path: Path
+) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text(
+        "api: {port: -1}\n"
+        "upload_record: {timeout_monitoring: {dreaming_timeout_seconds: 4}}\n"
+        "nope_record: {retry: {max_retries: 1}}\n"
+    )
+
+    done = shell("--config", str(config), "list")
+
+    assert done.exit_code == Exit.REFUSED
+    told = [line.split("settings.yaml:")[1].split(": ")[:2] for line in done.stderr.splitlines()]
+    assert told == [
+        ["1", "api.port"],
+        ["2", "upload_record.timeout_monitoring.dreaming_timeout_seconds"],
+        ["3", "nope_record"],
+    ]
+
+
 def test_the_reference_of_settings_is_a_page(shell: Shell) -> None:
     page = shell("settings", "reference").stdout
     knobs = shell.json("settings", "reference")

@@ -28,12 +28,12 @@ from stateward import __version__
 from stateward.app.artifacts import open_artifacts
 from stateward.app.databases import RUNNER_ROLE, open_database, open_memory
 from stateward.app.identity import new_record_id
-from stateward.app.machines import tune
+from stateward.app.machines import faults_of_machines, tune
 from stateward.app.plugins import Plugins
 from stateward.core.model import PRIORITY_NORMAL
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.system import make_private, steady_clock
-from stateward.settings import Settings
+from stateward.settings import Settings, SettingsRefused
 from stateward.storage.audit import AuditLog
 from stateward.storage.database import TOPIC_RESTS
 from stateward.storage.outputs import Outputs
@@ -93,7 +93,11 @@ def load_settings(
     """The settings of a command: its options override the environment of this process."""
     given = {"STATEWARD_DATA": data, "STATEWARD_SERVER": server}
     own = {name: value for name, value in given.items() if value is not None}
-    return Settings.load(config, profile=profile, environ={**os.environ, **own})
+    try:
+        return Settings.load(config, profile=profile, environ={**os.environ, **own})
+    except SettingsRefused as error:
+        # The names of machines and states are asked for too, which takes the loaded pipelines.
+        raise error.joined(faults_of_machines(error.readable)) from None
 
 
 class App:

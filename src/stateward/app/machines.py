@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stateward.app.plugins import Plugins
-from stateward.core.errors import DeclarationError, Fault
+from stateward.core.errors import DeclarationError, Fault, StatewardError
 from stateward.core.machine import Machine
 from stateward.definition import discovery
 from stateward.engine.system import steady_clock
@@ -14,6 +14,18 @@ def declared_machines(settings: Settings) -> list[Machine]:
     """The machines that these settings load, with their timeouts and retries; no database is opened."""
     plugins = Plugins(settings, clock=steady_clock)
     return tune(settings, plugins)
+
+
+def faults_of_machines(settings: Settings | None) -> tuple[Fault, ...]:
+    """What settings, of which other parts cannot be read, say of machines and states that there are not."""
+    try:
+        if settings is not None:
+            declared_machines(settings)
+    except DeclarationError as error:
+        return error.faults
+    except StatewardError:  # a pipeline that cannot be loaded is told when the rest is right
+        return ()
+    return ()
 
 
 def read_machines(name: str) -> tuple[list[Machine], list[str]]:

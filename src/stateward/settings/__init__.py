@@ -12,7 +12,13 @@ documents.
 from stateward.definition.section import mask_secrets
 from stateward.settings.describe import SettingDescription
 from stateward.settings.feed import FeedSettings
-from stateward.settings.load import DATABASE, Settings, describe_settings, environment_variables
+from stateward.settings.load import (
+    DATABASE,
+    Settings,
+    SettingsRefused,
+    describe_settings,
+    environment_variables,
+)
 from stateward.settings.machines import PRIORITIES, Endpoint, MachineSettings, RecordSettings
 from stateward.settings.notifications import NotificationSettings, TelemetrySettings
 from stateward.settings.processing import (
@@ -58,6 +64,7 @@ __all__ = [
     "ServerSettings",
     "SettingDescription",
     "Settings",
+    "SettingsRefused",
     "StoreSettings",
     "TelemetrySettings",
     "TransportSettings",

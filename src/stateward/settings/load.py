@@ -127,6 +127,22 @@ class Declared(Section, frozen=True, kw_only=True):
             )
 
 
+class SettingsRefused(DeclarationError):
+    """Settings cannot be read; `readable` is what is left without the parts that cannot, if that makes sense."""
+
+    def __init__(self, faults: Iterable[Fault], readable: "Settings | None") -> None:
+        super().__init__(faults)
+        self.readable = readable
+
+    def joined(self, others: Iterable[Fault]) -> DeclarationError:
+        """The same with faults that were found since, in the order of the sources and their lines."""
+        faults = [*self.faults, *others]
+        order = {
+            source: at for at, source in enumerate(dict.fromkeys(each.source for each in faults))
+        }
+        return DeclarationError(sorted(faults, key=lambda each: (order[each.source], each.line)))
+
+
 class Settings(Declared, frozen=True, kw_only=True):
     """Everything that was said, merged and checked; `layers` are who said it, the last on top.
 
@@ -169,16 +185,18 @@ class Settings(Declared, frozen=True, kw_only=True):
         faults = [fault for each in layers for fault in yaml_source.convert(each, type_)[1]]
         if not faults:
             settings = cls._together(layers, raw, type_, plugins, variables)
-            _raise_any(settings.faults())
+            if wrong := settings.faults():
+                raise SettingsRefused(wrong, settings)
             return settings
         # What is left is checked too, or a file that was mended by this list would be refused for something else.
+        readable = None
         with suppress(DeclarationError):  # a part may need what was left out
             left = [each.without(faults) for each in layers]
-            faults += cls._together(left, raw, type_, plugins, variables).faults()
+            readable = cls._together(left, raw, type_, plugins, variables)
+            faults += readable.faults()
         order = {each.source: place for place, each in enumerate(layers)}
-        raise DeclarationError(
-            sorted(faults, key=lambda fault: (order.get(fault.source, len(order)), fault.line))
-        )
+        faults.sort(key=lambda fault: (order.get(fault.source, len(order)), fault.line))
+        raise SettingsRefused(faults, readable)
 
     @classmethod
     def _together(
@@ -358,8 +376,3 @@ def _merge(below: object, above: object) -> object:
     if isinstance(below, dict) and isinstance(above, dict):
         return below | {key: _merge(below.get(key), each) for key, each in above.items()}
     return above
-
-
-def _raise_any(faults: Iterable[Fault]) -> None:
-    if found := list(faults):
-        raise DeclarationError(found)
