@@ -57,6 +57,11 @@ BESIDE: dict[str, frozenset[str]] = {
         "description": "transaction booked",
     }.items()
 }
+# In a name of a day alone: in one of an amount or of a person they say something else.
+RECEIVED = frozenset(
+    "received recu recue recibido recebido ricevuto erhalten empfangen eingegangen ontvangen mottagen modtaget mottatt"
+    " otrzymano prijato entered recorded registered".split()
+)
 LABELS = frozenset({"balance", "before", "after", "sum", "debit", "credit"})
 
 
@@ -144,7 +149,8 @@ def label_by_parts(label: str) -> str:
 def day_role(heading: str) -> str:
     """Which day stands below a simplified heading that may name it in other words than those of dates."""
     found = {meaning for word in heading.split() for meaning in _meanings(word)}
-    if "booked" in found:
+    # A day on which something was credited or received is that of its booking: `Received by us`.
+    if found & {"booked", "debit", "credit"} or RECEIVED & {*heading.split()}:
         return "date"
     return "date_plain" if "transaction" in found else "value_date"
 
@@ -152,7 +158,7 @@ def day_role(heading: str) -> str:
 def is_of_transaction(heading: str) -> bool:
     """Whether a simplified heading is about what was bought or ordered, not about its booking."""
     found = {meaning for word in heading.split() for meaning in _meanings(word)}
-    return "transaction" in found and "booked" not in found
+    return "transaction" in found and day_role(heading) != "date"
 
 
 @lru_cache(maxsize=4096)

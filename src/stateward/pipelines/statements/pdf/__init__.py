@@ -8,6 +8,7 @@ adds up. This module puts them together.
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -40,6 +41,7 @@ from stateward.pipelines.statements.model import (
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.balance_pairs import is_of_other_account
+from stateward.pipelines.statements.pdf.broken_words import mend_words
 from stateward.pipelines.statements.pdf.carried import carried_problem
 from stateward.pipelines.statements.pdf.choose import (
     TriedReading,
@@ -226,6 +228,7 @@ def read_pdf(
     reading = _Assembler(pages, lines, margin, hints).reading()
     if damaged := count_damaged_streams(path):
         message = (
+    mend_words(chain.from_iterable([*lines, margin]))
             f"{damaged} parts of the file are damaged, so text may be missing; download it again"
         )
         reading.problems.append(StatementProblem(code="PDF_DAMAGED", message=message))

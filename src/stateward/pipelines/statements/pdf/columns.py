@@ -286,6 +286,7 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
     unknown: list[TableColumn] = []
     dated: list[TableColumn] = []
     _find_titles(heading, lines)
+    _leave_dated(heading, lines)
     for column in heading.columns:
         if column.role and not _is_doubtful(heading, column):
             continue
@@ -296,7 +297,14 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
             unknown.append(column)
         elif days and days >= UNDER_MIN * len(under):
             dated.append(column)
-            is_value = column.role == vocab.VALUE_DATE or heading.has({vocab.DATE})
+            others = [other for other in heading.columns if other.role == vocab.DATE]
+            is_value = column.role == vocab.VALUE_DATE or bool(others)
+            if is_value and vocab.is_booking_date(column.text) and not _name_booking(others):
+                for other in others:
+                    other.role = vocab.VALUE_DATE
+                is_value = False
+            elif others and not column.role and not _name_booking(others):
+                heading.has_open_dates = True  # a name that is not known may be that of the booking
             column.role = vocab.VALUE_DATE if is_value else vocab.DATE
     # Of two columns of dates without a known name, either may be that of the bookings.
     heading.has_open_dates |= len(dated) > 1 and {vocab.DATE, vocab.VALUE_DATE} == {
@@ -309,6 +317,22 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
         is_none = role == vocab.BALANCE and not _is_running(heading, column, lines)
         column.role = vocab.OTHER if is_none else role
         heading.is_inferred |= role in vocab.AMOUNT_ROLES and len(unknown) > 1
+
+
+def _name_booking(columns: Iterable[TableColumn]) -> bool:
+    return any(vocab.is_booking_date(column.text) for column in columns)
+
+
+def _leave_dated(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
+    """Let go of the role of columns that are called like one of amounts and hold dates: `Received by us`."""
+    for column in heading.columns:
+        if column.role not in vocab.MONEY_ROLES or vocab.is_maybe_amount(column.text):
+            continue
+        under = [cell.text for line in lines for cell in cells_of(line) if _is_under(cell, column)]
+        days = sum(is_date(text) and not has_decimals(text) for text in under)
+        sums = sum(has_decimals(text) and is_money(text) for text in under)
+        if days >= 2 and not sums and 2 * days > len(under):
+            column.role = ""
 
 
 def _is_running(heading: TableHeading, column: TableColumn, lines: Sequence[StatementLine]) -> bool:

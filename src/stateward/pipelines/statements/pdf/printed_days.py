@@ -97,22 +97,39 @@ def have_two_days(tried: TriedReading) -> bool:
 
 
 def _are_one_day(row: StatementRow, tried: TriedReading) -> bool:
-    order, era = tried.terms.date_order, tried.terms.era
-    days = [dates.read_date(text, order, era) for text in (row.date, row.value_date)]
-    return None not in days and days[0] == days[1]
+    return _is_day(row.value_date, row, tried)
 
 
 def begin_with_days(tried: TriedReading, tables: Sequence[PdfTable]) -> bool:
-    """Whether every text begins with a day that is not the one of its row: a column of dates without a name.
+    """Whether every text begins with a day, and not always with that of its row: a column of dates without a name.
 
-    One word that may be a day is doubted only where no column is called that of the booking: shops have numbers.
+    One word without a year that may be a day is doubted only where no column is called that of the booking: shops
+    have numbers.
     """
-    counts = (2,) if any(table.heading.has({vocab.DATE}) for table in tables) else (2, 1)
-    return bool(tried.rows) and all(
-        any(_begins_with_day(row, count) for count in counts) for row in tried.rows
+    has_date = any(table.heading.has({vocab.DATE}) for table in tables)
+    days = [_first_day(row, is_short_taken=not has_date) for row in tried.rows]
+    return (
+        bool(days)
+        and all(days)
+        and any(
+            day not in ("", row.date) and not _is_day(day, row, tried)
+            for day, row in zip(days, tried.rows, strict=True)
+        )
     )
 
 
-def _begins_with_day(row: StatementRow, count: int) -> bool:
-    day = " ".join(row.description.split()[:count])
-    return is_date(day) and not day.isdigit() and day != row.date
+def _first_day(row: StatementRow, *, is_short_taken: bool) -> str:
+    """The day that the text of a row begins with, or ""."""
+    words = row.description.split()
+    for count in (3, 2, 1):
+        day = " ".join(words[:count])
+        is_told = count > 1 or is_short_taken or dates.has_year(day)
+        if len(words) >= count and is_told and is_date(day) and not day.isdigit():
+            return day
+    return ""
+
+
+def _is_day(text: str, row: StatementRow, tried: TriedReading) -> bool:
+    order, era = tried.terms.date_order, tried.terms.era
+    days = [dates.read_date(each, order, era) for each in (row.date, text)]
+    return None not in days and days[0] == days[1]

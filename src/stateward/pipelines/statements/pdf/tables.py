@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from stateward.pipelines.kit.pdf.lines import PdfCell
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.aligned_names import aligned_names
 from stateward.pipelines.statements.pdf.centred import join_centred
 from stateward.pipelines.statements.pdf.columns import (
     TableColumn,
@@ -67,7 +68,9 @@ def _tables(pages: list[list[StatementLine]]) -> list[PdfTable]:
     above: list[StatementLine] = []
     for lines in pages:
         at = 0
-        names = list(map(possible_names, lines))
+        names = [
+            aligned_names(possible_names(line), lines, number) for number, line in enumerate(lines)
+        ]
         while at < len(lines):
             heading = _heading(lines, names, at)
             if heading is None:

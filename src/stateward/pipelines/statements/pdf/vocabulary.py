@@ -170,6 +170,19 @@ CARDS, BANKS = PhraseSet(_DATA.cards), PhraseSet(_DATA.banks)
 FROM_WORDS, TO_WORDS = _phrases(_DATA.from_words), _phrases(_DATA.to_words)
 ACCOUNTS, OWING = PhraseSet(_DATA.accounts), PhraseSet(_DATA.owing)
 
+# Every word of a heading, a label or a title, by itself.
+WORDS = frozenset(
+    word
+    for each in (
+        *_HEADINGS.values(),
+        *BALANCE_LABELS.values(),
+        *TOTAL_LABELS.values(),
+        DATED_BALANCES,
+        SUMS,
+    )
+    for phrase in each.whole
+    for word in phrase.split()
+)
 
 def made_balance(text: str) -> str:
     """OPENING or CLOSING by the words of a simplified name that is not listed: `saldo ihrer letzten abrechnung`."""

@@ -1,0 +1,96 @@
+"""Pages whose names, lists and stamps say more than each word by itself: what stands near them decides."""
+
+from pathlib import Path
+
+from lab.documents.statements import Paper
+from lab.documents.statements.paper import A4
+from tests.pipelines.statements.pdf.judging import write
+from tests.pipelines.statements.reading import Read, read_bytes
+
+Line = list[tuple[float, str]]
+
+
+def page(*lines: Line) -> Paper:
+    paper = Paper(A4)
+    paper.page()
+    for at, texts in enumerate(lines):
+        write(paper, 60 + at * 12, texts)
+    return paper
+
+
+def read(folder: Path, *lines: Line) -> Read:
+    return read_bytes(folder, page(*lines).pdf())
+
+
+def test_names_of_columns_that_stand_close_are_parted_where_the_cells_below_begin(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        [(44, "Releve de comptes du 01/04/2025 au 30/04/2025 en euros")],
+        [(44, "Date ope. Date valeur Libelle des operations"), (-470, "Debit"), (-550, "Credit")],
+        [(130, "Ancien solde au 31.03.2025"), (-550, "100,00")],
+        [(44, "01.04"), (86, "02.04"), (130, "Prlv Foncia"), (-470, "30,00")],
+        [(44, "04.04"), (86, "07.04"), (130, "Virement Poirier"), (-550, "80,00")],
+        [(44, "15.04"), (86, "16.04"), (130, "Carte Intermarche"), (-470, "12,50")],
+        [(130, "Nouveau solde au 30.04.2025"), (-550, "137,50")],
+    )
+
+    assert found.amounts == ["-30.00", "80.00", "-12.50"]
+    assert found.dates == ["2025-04-01", "2025-04-04", "2025-04-15"]
+    assert found.flags == []
+
+
+def test_a_word_of_a_label_that_is_torn_is_read_as_one(tmp_path: Path) -> None:
+    lines: list[Line] = [
+        [(44, "Estratto conto al 31/03/2025 in euro")],
+        [(44, "Data"), (100, "Valuta"), (-210, "Dare"), (-290, "Avere"), (310, "Descrizione")],
+        [(44, "31/12/24"), (-290, "500,00"), (-366, "SALDO INIZ"), (367.4, "IALE")],
+        [(44, "07/01/25"), (100, "07/01/25"), (-210, "38,60"), (310, "PAGAMENTO POS")],
+        [(44, "27/01/25"), (100, "27/01/25"), (-290, "980,00"), (310, "ACCREDITO STIPENDIO")],
+        [(44, "31/03/25"), (-290, "1.441,40"), (310, "SALDO FINALE")],
+    ]
+
+    found = read(tmp_path, *lines)
+
+    assert found.amounts == ["-38.60", "980.00"]
+    assert found.checks[0]["status"] == "reconciled"
+
+
+def test_dates_below_a_name_that_sounds_like_money_are_dates(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(44, "Credit card statement 30 March 2025   Credit limit 4,200.00")],
+        [(44, "Previous balance"), (-300, "100.00")],
+        [(44, "New balance"), (-300, "128.15")],
+        [
+            (44, "Received by us"),
+            (140, "Transaction date"),
+            (250, "Details"),
+            (-540, "Amount"),
+        ],
+        [(44, "03 Mar 25"), (140, "01 Mar 25"), (250, "SIMPLY FOOD BATH"), (-540, "42.15")],
+        [(44, "06 Mar 25"), (140, "05 Mar 25"), (250, "PAYMENT - THANK YOU"), (-540, "32.00 CR")],
+        [(44, "10 Mar 25"), (140, "07 Mar 25"), (250, "PARKING"), (-540, "18.00")],
+    )
+
+    assert found.dates == ["2025-03-03", "2025-03-06", "2025-03-10"]
+    assert found.amounts == ["-42.15", "32.00", "-18.00"]
+    assert found.flags == []
+
+
+def test_of_two_days_in_each_row_one_without_a_name_is_told_even_where_some_are_equal(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        [(44, "Kreditkarte Kontoauszug 13.01.2026")],
+        [(44, "Alter Saldo"), (-300, "541,10-")],
+        [(44, "Neuer Saldo"), (-300, "579,90-")],
+        [(44, "Beleg"), (-549, "Betrag")],
+        [(44, "13.12.25"), (100, "15.12.25"), (160, "Gutschrift"), (-549, "37,20+")],
+        [(44, "20.12.25"), (100, "20.12.25"), (160, "Kiosk"), (-549, "16,00-")],
+        [(44, "22.12.25"), (100, "22.12.25"), (160, "Baeckerei"), (-549, "60,00-")],
+    )
+
+    assert "DATE_UNPROVEN" in found.flags
