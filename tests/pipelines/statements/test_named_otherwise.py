@@ -179,3 +179,25 @@ def test_the_date_on_which_a_transaction_is_booked_is_its_booking(
 
     assert read.dates == ["2024-07-14", "2024-07-17"]
     assert not read.flags
+
+
+def test_names_below_an_unknown_heading_are_the_other_side_where_the_known_one_is_the_holder(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        ("03.03.2025", "-54,12", "VIRTANEN MIKA", "PRISMA KALEVA", "-"),
+        ("04.03.2025", "-712,00", "VIRTANEN MIKA", "TOAS SR", "-"),
+        ("05.03.2025", "-34,90", "VIRTANEN MIKA", "ELISA OYJ", "lasku 4"),
+        ("07.03.2025", "250,00", "LAINE SANNA", "VIRTANEN MIKA", "-"),
+        ("17.03.2025", "-12,60", "VIRTANEN MIKA", "VR YHTYMA", "-"),
+    ]
+    text = "Kirjauspäivä;Summa;Maksaja;Saajan nimi;Viesti\n"
+    text += "".join(";".join(row) + "\n" for row in rows)
+
+    found = read_bytes(tmp_path, text)
+
+    assert [row["counterparty"] for row in found.canonicals] == [
+        "PRISMA KALEVA", "TOAS SR", "ELISA OYJ", "LAINE SANNA", "VR YHTYMA",
+    ]  # fmt: skip
+    assert found.canonicals[1]["description"] == "TOAS SR"
+    assert found.canonicals[2]["description"] == "lasku 4"

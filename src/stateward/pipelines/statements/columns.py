@@ -38,6 +38,8 @@ CLAIMED = 0.3  # a heading needs less proof than content alone
 NET = ("net", "netto", "net amount")
 FOLLOWING_ROWS_MIN = 3  # before a column of amounts is taken for balances that follow from another
 BLOCK_ROWS_MIN = 3  # rows of an account, on average, before one block each makes it an own one
+NAMES_MIN = 4  # rows: fewer show no column of names
+NAMES_DISTINCT_MIN = 0.6
 MONEY = ("amount", "debit", "credit", "balance")
 
 
@@ -299,6 +301,7 @@ def _resolve(
     _find_balance(roles, claimed, body)
     if "amount" not in roles:
         roles.pop("mark", None)
+    _find_party(roles, claimed, body)
     roles.pop("description", None)
     if texts := _descriptions(claimed, body) or claimed.get("description"):
         roles["description"] = texts[0]
@@ -395,6 +398,35 @@ def _choose_party(
     if named and len(named) < len(parties):
         claimed["counterparty"] = named
         roles["counterparty"] = named[0]
+
+
+def _find_party(
+    roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
+) -> None:
+    """Names below a heading that is not known, where no other column has any, or one mostly that of the holder."""
+    known = claimed.get("counterparty", [])
+    named = [row[i].strip() for row in body for i in known if row[i].strip(" -")]
+    holder, count = Counter(named).most_common(1)[0] if named else ("", 0)
+    if len(body) < NAMES_MIN or len(known) > 1 or count < len(named) / 2:
+        return
+    others = [
+        i
+        for i in claimed.get("text", [])
+        if i not in roles.values()
+        and _is_of_names([name for row in body if (name := row[i].strip(" -")) != holder])
+    ]
+    if others:
+        claimed["counterparty"] = [*known, others[0]]
+        claimed["text"] = [i for i in claimed["text"] if i != others[0]]
+        roles["counterparty"] = others[0]
+
+
+def _is_of_names(column: Cells) -> bool:
+    """Whether a column holds names: several words in most cells, and hardly one of them twice."""
+    filled = [text for text in column if text]
+    are_long = share_of(filled, lambda text: len(text.split()) > 1) >= 0.5
+    are_many = len(set(filled)) >= NAMES_DISTINCT_MIN * len(filled)
+    return len(filled) >= max(NAMES_MIN, len(column) / 3) and are_long and are_many
 
 
 def _is_of_numbers(column: Cells) -> bool:

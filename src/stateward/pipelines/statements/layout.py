@@ -13,6 +13,9 @@ COUNT_DIGITS_MAX = 5
 Cells = Sequence[str]
 
 
+NOTHING = "-"  # what some banks print into an empty cell
+
+
 class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
     """The index of the column of each role; -1 is none. Cells have one empty cell appended, which -1 reads."""
 
@@ -73,6 +76,8 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
 
         def make(line: int, cells: list[str]) -> StatementRow:
             said = join_texts(cells, text, texts) if texts else cells[text]
+            if said == NOTHING:
+                said = ""
             other = other_party(cells, parties, holder) if parties else cells[party]
             return StatementRow(
                 place=RowPlace(line=line),
@@ -174,4 +179,4 @@ def join_texts(cells: Cells, first: int, others: Sequence[int]) -> str:
 def other_party(cells: Cells, parties: Sequence[int], holder: str) -> str:
     """Of payer and payee, the one that does not hold the account."""
     named = [cells[index].strip() for index in parties]
-    return next((name for name in named if name and name != holder), "")
+    return next((name for name in named if name not in ("", NOTHING, holder)), "")
