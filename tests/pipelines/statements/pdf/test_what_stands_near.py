@@ -94,3 +94,101 @@ def test_of_two_days_in_each_row_one_without_a_name_is_told_even_where_some_are_
     )
 
     assert "DATE_UNPROVEN" in found.flags
+
+
+ACCOUNTS: list[Line] = [
+    [(44, "Statement of Account   February 1 - February 28, 2025   CAD")],
+    [(44, "Free Chequing Account 100044178820")],
+    [
+        (44, "Date"),
+        (100, "Description"),
+        (-420, "Withdrawals"),
+        (-495, "Deposits"),
+        (-567, "Balance"),
+    ],
+    [(44, "FEB 01"), (100, "BALANCE FORWARD"), (-567, "1,488.02")],
+    [(44, "FEB 03"), (100, "PRE-AUTHORIZED DEBIT"), (-420, "325.00"), (-567, "1,163.02")],
+    [(44, "FEB 14"), (100, "CHEQUE #118"), (-420, "96.50"), (-567, "1,066.52")],
+    [(44, "FEB 26"), (100, "CHEQUE #119"), (-420, "250.00"), (-567, "816.52")],
+    [(44, "High Interest Savings 100044178838")],
+    [
+        (44, "Date"),
+        (100, "Description"),
+        (-420, "Withdrawals"),
+        (-495, "Deposits"),
+        (-567, "Balance"),
+    ],
+    [(44, "FEB 01"), (100, "BALANCE FORWARD"), (-567, "6,120.00")],
+    [(44, "FEB 07"), (100, "TRANSFER IN"), (-495, "200.00"), (-567, "6,320.00")],
+    [(44, "FEB 28"), (100, "INTEREST"), (-495, "9.31"), (-567, "6,329.31")],
+]
+CHEQUES: list[Line] = [
+    [(44, "Cheques paid")],
+    [(44, "Cheque"), (126, "Date"), (-295, "Amount")],
+    [(44, "118"), (126, "FEB 14"), (-295, "96.50")],
+    [(44, "119"), (126, "FEB 26"), (-295, "250.00")],
+]
+
+
+def test_a_list_of_cheques_that_stand_in_a_table_with_balances_books_none_again(
+    tmp_path: Path,
+) -> None:
+    found = read(tmp_path, *ACCOUNTS, *CHEQUES)
+
+    assert found.amounts == ["-325.00", "-96.50", "-250.00", "200.00", "9.31"]
+    assert "a list of 2 rows is skipped" in found.log
+    assert found.flags == []
+
+
+def test_a_list_with_a_cheque_that_stands_nowhere_else_is_kept_and_doubted(tmp_path: Path) -> None:
+    found = read(tmp_path, *ACCOUNTS, *CHEQUES, [(44, "120"), (126, "FEB 27"), (-295, "11.00")])
+
+    assert len(found.amounts) == 8
+    assert found.flags == ["BOOKING_UNPROVEN"]
+
+
+def test_a_title_with_a_number_written_like_the_account_above_names_another(
+    tmp_path: Path,
+) -> None:
+    found = read(tmp_path, *ACCOUNTS)
+
+    accounts = [row["account"] for row in found.canonicals]
+    assert accounts == ["100044178820"] * 3 + ["100044178838"] * 2
+
+
+TOTALLED: list[Line] = [
+    [(44, "Rekeninguittreksel 30/04/2025 EUR")],
+    [(44, "Datum"), (110, "Omschrijving"), (-454, "Debet"), (-547, "Credit")],
+    [(110, "Vorig saldo op 31/03/2025"), (-547, "100,00")],
+    [(44, "01/04/2025"), (110, "Huur"), (-454, "40,00")],
+    [(44, "03/04/2025"), (110, "Winkel"), (-454, "20,00")],
+    [(44, "14/04/2025"), (110, "Terugbetaling"), (-547, "95,00")],
+    [(44, "15/04/2025"), (110, "Loon"), (-547, "5,00")],
+]
+
+
+def test_a_total_of_one_side_that_contradicts_the_rows_is_told(tmp_path: Path) -> None:
+    last: Line = [(110, "Nieuw saldo op 30/04/2025"), (-547, "140,00")]
+
+    right, wrong = (
+        read(
+            tmp_path,
+            *TOTALLED,
+            [(110, "Totaal verrichtingen"), (-454, debits), (-547, "100,00")],
+            last,
+        )
+        for debits in ("60,00", "50,00")
+    )
+
+    assert right.flags == []
+    assert wrong.flags == ["NOT_RECONCILED"]
+    assert right.amounts == wrong.amounts == ["-40.00", "-20.00", "95.00", "5.00"]
+
+
+def test_a_statement_that_is_stamped_void_is_told(tmp_path: Path) -> None:
+    paper = page(*TOTALLED, [(110, "Nieuw saldo op 30/04/2025"), (-547, "140,00")])
+    paper.text(200, 400, "VOID - SUPERSEDED BY STATEMENT 3A", size=30, angle=30)
+
+    found = read_bytes(tmp_path, paper.pdf())
+
+    assert found.flags == ["BOOKING_UNPROVEN"]

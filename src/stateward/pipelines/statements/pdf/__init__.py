@@ -82,13 +82,16 @@ from stateward.pipelines.statements.pdf.printed_days import (
     short_era,
     year_doubt,
 )
+from stateward.pipelines.statements.pdf.repeated_lists import repeated_rows
 from stateward.pipelines.statements.pdf.rows import (
     DraftRow,
     RowBuilder,
     missing_dates,
     opening_of,
 )
+from stateward.pipelines.statements.pdf.side_totals import contradicted_totals
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
+from stateward.pipelines.statements.pdf.stamps import stamped_problem
 from stateward.pipelines.statements.pdf.tables import PdfTable, has_heading, tables_of
 from stateward.pipelines.statements.pdf.titles import direction_of
 from stateward.pipelines.statements.pdf.tokens import (
@@ -225,10 +228,10 @@ def read_pdf(
                 raise
             return reading_of_scan(scanned, hints)
     lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
+    mend_words(chain.from_iterable([*lines, margin]))
     reading = _Assembler(pages, lines, margin, hints).reading()
     if damaged := count_damaged_streams(path):
         message = (
-    mend_words(chain.from_iterable([*lines, margin]))
             f"{damaged} parts of the file are damaged, so text may be missing; download it again"
         )
         reading.problems.append(StatementProblem(code="PDF_DAMAGED", message=message))
@@ -282,6 +285,7 @@ class _Assembler:
     ) -> None:
         self._hints = hints
         self._pages = len(pages)
+        self._stamped = pages
         self._unreadable = [page.number for page in pages if page.is_picture]
         self._missing = missing_pages(pages)
         self._goes_on = bool(pages) and goes_on(pages[-1])
@@ -313,6 +317,7 @@ class _Assembler:
         sections = [self._section(number, free) for number in range(len(self._builder.sections))]
         self._report_unread(free)
         self._report_pictures()
+        self._problems += stamped_problem(self._stamped, self._lines)
         self._report_missing_pages(sections)
         return StatementReading(
             format="pdf", sections=sections, problems=self._problems, decisions=self._decisions
@@ -368,6 +373,23 @@ class _Assembler:
                 builder.finish()
                 builder.context = below_rows(table.lines)
         builder.finish()
+        self._leave_repeats()
+
+    def _leave_repeats(self) -> None:
+        """Leave out what only lists rows of another table once more."""
+        repeated, doubted = repeated_rows(self._builder.sections)
+        if doubted:
+            message = f"{doubted} rows of a list stand in a table with balances, too: they may be booked twice"
+            self._problems.append(StatementProblem(code="BOOKING_UNPROVEN", message=message))
+        if not repeated:
+            return
+        for rows in self._builder.sections:
+            left = [entry for entry in rows if id(entry) in repeated]
+            self._skipped |= {place for entry in left for place in entry.lines}
+            rows[:] = [entry for entry in rows if id(entry) not in repeated]
+        self._decisions.append(
+            f"a list of {len(repeated)} rows is skipped: they stand in a table with balances"
+        )
 
     def _join_cards(self) -> None:
         """Make one section of the cards of one account: their numbers are masked, and its balances are of all."""
@@ -408,6 +430,8 @@ class _Assembler:
         """Start a section if the lines above the table name another account, or another opening balance."""
         account = printed.account_of(context)
         builder = self._builder
+        if not account and builder.sections and builder.sections[-1] and self._accounts[-1]:
+            account = printed.account_like(self._accounts[-1], context)
         if not builder.sections:
             self._start_section(account, table, context)
         elif account and not printed.is_same_account(account, self._accounts[-1]):
@@ -430,7 +454,11 @@ class _Assembler:
         self, account: str, table: PdfTable, context: Sequence[StatementLine]
     ) -> None:
         start = (table.heading.page, table.heading.start + 1)
-        named = [line for line in context if account and printed.account_of([line]) == account]
+        named = [
+            line
+            for line in context
+            if account and (printed.account_of([line]) == account or line.text.endswith(account))
+        ]
         if named or account == "":
             first = named[0] if named else next(iter(below_closing(context)), None)
             start = (first.page, first.number) if first is not None and self._starts else start
@@ -564,6 +592,7 @@ class _Assembler:
         in_tables = (line for table in self._read_tables() for line in table.lines)
         listed = [line for line in in_tables if self._owner(line) == number]
         self._problems += carried_problem(draft, tried, listed)
+        self._problems += contradicted_totals(tried, self._builder.side_totals.get(number, ()))
         self._report_accounts(number, tried, own)
         self._report_doubts(tried)
         self._report_edges(number, tried)

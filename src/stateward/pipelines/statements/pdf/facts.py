@@ -87,6 +87,7 @@ _ABROAD = re.compile(
     r"@|\b[A-Z]{3} ?[0-9][0-9.,']* [^0-9]{0,12}[0-9]+[.,][0-9]{3,6}\b"
     r"|[.,][0-9]{2} ?[A-Z]{3} .{0,16}[0-9]+[.,][0-9]{3,6}\b"
 )
+_SHAPE = re.compile(r"[0-9]", re.ASCII)
 _CENTS = re.compile(r"[.,][0-9]{2}\b")
 _IN_LINE = re.compile(r"\b[A-Z]{3}\b|[€£₹฿₩₽₺]")
 # Phrases that only card statements print: minimum payment, payment due date.
@@ -512,6 +513,21 @@ def account_of(lines: Iterable[StatementLine]) -> str:
 def first_account(lines: Iterable[StatementLine]) -> str:
     """The account number that lines name first, or ""."""
     return next((number for line in lines if (number := _account(line))), "")
+
+
+def account_like(known: str, lines: Iterable[StatementLine]) -> str:
+    """The last number that lines end with and that is written as a known account is, without a label; or ""."""
+    shape = _SHAPE.sub("0", known)
+    if sum(map(str.isdigit, known)) < ACCOUNT_DIGITS_MIN + 1 or shape.strip("0 -./"):
+        return ""
+    found = ""
+    for line in lines:
+        count = len(known.split())
+        number = " ".join(word.text for word in line.words[-count:])
+        is_title = count < len(line.words) <= TITLE_WORDS_MAX + count
+        if is_title and number != known and _SHAPE.sub("0", number) == shape:
+            found = number
+    return found
 
 
 def _account(line: StatementLine) -> str:

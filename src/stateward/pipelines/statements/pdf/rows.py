@@ -71,6 +71,15 @@ class PrintedFact(msgspec.Struct, gc=False):
     section: int = -1  # the section that prints it; -1: before the first
 
 
+class SideTotals(msgspec.Struct, frozen=True):
+    """What a line without a date prints below debits and below credits."""
+
+    page: int
+    line: int
+    debit: str
+    credit: str
+
+
 class DraftRow(msgspec.Struct, gc=False):
     """A row while its lines are collected."""
 
@@ -126,6 +135,7 @@ class RowBuilder:
         self._unknown_title = ""  # what else stands like a title between the rows
         self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
         self.group_totals: dict[tuple[int, int], list[str]] = {}  # by section and group
+        self.side_totals: dict[int, list[SideTotals]] = {}  # by section
         # By section: the places and texts of dated lines without an amount.
         self.unfilled: dict[int, list[tuple[tuple[int, int], str]]] = {}
         self.figured: set[tuple[int, int]] = set()  # those of them that seem to have an amount
@@ -139,6 +149,7 @@ class RowBuilder:
     def join_sections(self) -> None:
         """Make one section of all: their tables are of one account."""
         self.sections = [[row for rows in self.sections for row in rows]]
+        self.side_totals = {0: [each for found in self.side_totals.values() for each in found]}
         self.group_totals = {(0, group): found for (_, group), found in self.group_totals.items()}
         self.unfilled = {0: [each for found in self.unfilled.values() for each in found]}
         for fact in self.facts:
@@ -624,9 +635,12 @@ class RowBuilder:
         is_sum = bool(vocab.SUMS.prefix(text)) or _fills_both_sides(one)
         if one.date or not (is_sum or is_carried):
             return
-        key = (len(self.sections) - 1, self._group)
-        self.group_totals.setdefault(key, []).append(any_money(one))
+        number = len(self.sections) - 1
+        self.group_totals.setdefault((number, self._group), []).append(any_money(one))
         sides = [one.money.get(role, "") for role in (vocab.DEBIT, vocab.CREDIT)]
+        if all(sides) and not is_carried:
+            place = (one.line.page, one.line.number)
+            self.side_totals.setdefault(number, []).append(SideTotals(*place, *sides))
         is_whole = vocab.SUMS.matches(text) or (is_sum and len(text.split()) == 1)
         if is_whole and not is_carried and all(sides):
             for kind, value in zip(("debits", "credits"), sides, strict=True):

@@ -135,6 +135,7 @@ class _VocabularyFile(msgspec.Struct, forbid_unknown_fields=True):
     titles: dict[str, str]
     title_words: dict[str, str]
     not_booked: str
+    invalid: str
     pending: str
     balance_words: dict[str, str]
     periods: str
@@ -163,13 +164,12 @@ TITLES = {role: PhraseSet(text) for role, text in _DATA.titles.items()}
 TITLE_WORDS = {role: _phrases(text) for role, text in _DATA.title_words.items()}
 _BALANCE_WORDS = {kind: _phrases(text) for kind, text in _DATA.balance_words.items()}
 DATED_BALANCES, SUMS = PhraseSet(_DATA.dated_balances), PhraseSet(_DATA.sums)
+INVALID = PhraseSet(_DATA.invalid)
 PENDING, CONTINUED = PhraseSet(_DATA.pending), PhraseSet(_DATA.continued)
 NOT_BOOKED = PhraseSet(f"{_DATA.not_booked}, {_DATA.pending}")
 PERIODS, STATEMENT_DATES = PhraseSet(_DATA.periods), PhraseSet(_DATA.statement_dates)
 CARDS, BANKS = PhraseSet(_DATA.cards), PhraseSet(_DATA.banks)
 FROM_WORDS, TO_WORDS = _phrases(_DATA.from_words), _phrases(_DATA.to_words)
-ACCOUNTS, OWING = PhraseSet(_DATA.accounts), PhraseSet(_DATA.owing)
-
 # Every word of a heading, a label or a title, by itself.
 WORDS = frozenset(
     word
@@ -183,6 +183,8 @@ WORDS = frozenset(
     for phrase in each.whole
     for word in phrase.split()
 )
+ACCOUNTS, OWING = PhraseSet(_DATA.accounts), PhraseSet(_DATA.owing)
+
 
 def made_balance(text: str) -> str:
     """OPENING or CLOSING by the words of a simplified name that is not listed: `saldo ihrer letzten abrechnung`."""

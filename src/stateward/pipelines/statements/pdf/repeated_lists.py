@@ -1,0 +1,61 @@
+"""Lists that repeat rows of another table, as banks print of the cheques that were paid."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.rows import DraftRow
+
+_WORD = re.compile(r"[^\W_]{3,}")
+Key = tuple[str, str]  # the day, and the figures of the amount
+
+
+def repeated_rows(sections: Iterable[Sequence[DraftRow]]) -> tuple[set[int], int]:
+    """The ids of rows of tables without balances, of which each stands in a table with balances, too.
+
+    What follows from the balance before it is booked where it stands; a list in which every row has the day, the
+    amount and a word or number of such a one books nothing again. And how many rows do so in lists of which others do
+    not: those may be booked twice.
+    """
+    groups: dict[tuple[int, int], list[DraftRow]] = defaultdict(list)
+    for number, rows in enumerate(sections):
+        for entry in rows:
+            groups[number, entry.group].append(entry)
+    led = [rows for rows in groups.values() if any(vocab.BALANCE in e.money for e in rows)]
+    bare = [rows for rows in groups.values() if not any(vocab.BALANCE in e.money for e in rows)]
+    booked: dict[Key, list[set[str]]] = defaultdict(list)
+    for entry in (entry for rows in led for entry in rows):
+        booked[_key(entry)].append(_words(entry))
+    repeated: set[int] = set()
+    doubted = 0
+    for rows in bare if booked else ():
+        count = _count_repeated(rows, booked)
+        if count == len(rows):
+            repeated |= set(map(id, rows))
+        else:
+            doubted += count
+    return repeated, doubted
+
+
+def _count_repeated(rows: Sequence[DraftRow], booked: Mapping[Key, Sequence[set[str]]]) -> int:
+    left = {key: list(words) for key, words in booked.items()}
+    count = 0
+    for entry in rows:
+        own = _words(entry)
+        texts = left.get(_key(entry), [])
+        same = next((words for words in texts if own & words), None)
+        if same is not None:
+            texts.remove(same)
+            count += 1
+    return count
+
+
+def _key(entry: DraftRow) -> Key:
+    amount = next((text for role, text in entry.money.items() if role != vocab.BALANCE), "")
+    return entry.date, "".join(filter(str.isdigit, amount))
+
+
+def _words(entry: DraftRow) -> set[str]:
+    text = " ".join([*entry.texts, *entry.references, *entry.parties])
+    return {word.casefold() for word in _WORD.findall(text)}
