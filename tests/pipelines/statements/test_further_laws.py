@@ -212,3 +212,64 @@ def test_a_short_row_with_nothing_but_a_text_goes_on_with_the_row_above(tmp_path
     texts = [row["description"] for row in read_bytes(tmp_path, text).canonicals]
 
     assert texts == ["DEBIT PURCHASE 15/04/18 66-6666 UBER EATS", "SALARY"]
+
+
+def test_a_date_of_another_kind_left_of_value_dates_is_that_of_the_booking(tmp_path: Path) -> None:
+    text = "Trade Date,Value Date,Description,Amount,Balance\n2025-03-03,2025-03-05,Shop A,-5.00,95.00\n"
+    text += "2025-03-04,2025-03-06,Shop B,-7.00,88.00\n2025-03-10,2025-03-12,Pay,20.00,108.00\n"
+
+    found = read_bytes(tmp_path, text)
+
+    assert found.dates == ["2025-03-03", "2025-03-04", "2025-03-10"]
+    assert found.canonicals[0]["value_date"] == "2025-03-05"
+
+
+@pytest.mark.parametrize(
+    ("shops", "expected", "flags"),
+    [
+        (("MÃ¼ller BÃ¤ckerei", "CafÃ© ZÃ¼rich"), ["Müller Bäckerei", "Café Zürich"], []),
+        (
+            ("MÃ¼ller Bäckerei", "CafÃ© ZÃ¼rich"),
+            ["Müller Bäckerei", "Café Zürich"],
+            ["ENCODING_UNPROVEN"],
+        ),
+        (("Müller «CAFÉ»", "NÃO Zürich"), ["Müller «CAFÉ»", "NÃO Zürich"], []),
+    ],
+)
+def test_letters_that_were_encoded_twice_are_mended(
+    tmp_path: Path, shops: tuple[str, str], expected: list[str], flags: list[str]
+) -> None:
+    text = "Datum;Text;Betrag;Saldo\n03.03.2025;{};-5,00;95,00\n14.03.2025;{};-7,00;88,00\n"
+
+    found = read_bytes(tmp_path, text.format(*shops))
+
+    assert [row["description"] for row in found.canonicals] == expected
+    assert found.flags == flags
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Account;DE1\nNumber of transactions;{}\n%s",
+        "Anzahl der Buchungen: {}\n%s",
+        "%sTotal transactions: {}\n",
+        "%s{} Umsätze\n",
+    ],
+)
+def test_a_count_of_bookings_that_a_file_tells_is_compared(tmp_path: Path, text: str) -> None:
+    rows = "Date;Text;Amount\n03.03.2025;A;-5,00\n14.03.2025;B;-7,00\n15.03.2025;C;20,00\n"
+
+    right, wrong = (read_bytes(tmp_path, (text % rows).format(count)) for count in (3, 4))
+
+    assert right.flags == []
+    assert wrong.flags == ["NOT_RECONCILED"]
+    assert right.amounts == wrong.amounts == ["-5.00", "-7.00", "20.00"]
+
+
+def test_a_row_without_a_currency_among_several_is_told(tmp_path: Path) -> None:
+    text = "Date,Description,Amount,Currency\n2025-03-03,A,-5.00,EUR\n2025-03-04,B,-7.00,{}\n2025-03-05,C,-9.00,\n"
+
+    one, several = (read_bytes(tmp_path, text.format(code)) for code in ("EUR", "USD"))
+
+    assert one.flags == []
+    assert several.flags == ["CURRENCY_UNKNOWN"]

@@ -179,7 +179,11 @@ def _proved_roles(
     if "date" in roles and claimed.get("date_plain"):
         roles["other_date"] = claimed["date_plain"][0]
     if "date" not in roles:
-        spare = claimed.get("date_plain") or claimed.get("value_date")
+        spare = (
+            claimed.get("date_plain")
+            or _other_days(names, body, claimed)
+            or claimed.get("value_date")
+        )
         if not spare:
             return {}, claimed
         roles["date"] = spare[0]
@@ -190,6 +194,22 @@ def _proved_roles(
     if "amount" not in roles and not {"debit", "credit"} & roles.keys():
         return {}, claimed
     return _resolve(names, roles, claimed, body, sums), claimed
+
+
+def _other_days(
+    names: Sequence[str], body: Sequence[Cells], claimed: dict[str, list[int]]
+) -> list[int]:
+    """The one column that is called a date of a kind that is not known, left of value dates: `Trade date`."""
+    values = claimed.get("value_date", [])
+    found = [
+        i
+        for i, name in enumerate(names)
+        if values
+        and i < values[0]
+        and headings.names_day(name)
+        and share_of([row[i] for row in body], dates.is_date) >= MOST
+    ]
+    return found if len(found) == 1 else []
 
 
 _CODE = re.compile(r"[A-Z]{3}")

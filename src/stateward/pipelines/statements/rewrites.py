@@ -2,6 +2,7 @@
 
 from stateward.pipelines.statements.day_parts import start_with_whole_days
 from stateward.pipelines.statements.initial_marks import start_with_spelled_marks
+from stateward.pipelines.statements.mended_letters import start_with_mended_letters
 from stateward.pipelines.statements.rewritten_columns import (
     start_with_fees_booked,
     start_with_one_amount,
@@ -12,6 +13,7 @@ from stateward.pipelines.statements.rivals import start_in_major_units
 from stateward.pipelines.statements.serial_dates import dated_start
 
 REWRITES = (
+    (start_with_mended_letters, "letters were read as Latin-1 before the file was made"),
     (start_with_whole_days, "year, month and day stand in three columns"),
     (dated_start, "dates are numbers of days, as sheets store them"),
     (start_in_major_units, "by their headings, whole numbers are cents"),

@@ -20,6 +20,10 @@ from stateward.pipelines.statements.day_columns import open_day, with_booking_da
 from stateward.pipelines.statements.day_parts import has_open_years, start_with_whole_days
 from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
 from stateward.pipelines.statements.layout import ColumnLayout
+from stateward.pipelines.statements.mended_letters import (
+    has_other_letters,
+    start_with_mended_letters,
+)
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     RowPlace,
@@ -40,6 +44,7 @@ from stateward.pipelines.statements.rivals import (
     other_date,
     rival_problems,
 )
+from stateward.pipelines.statements.row_counts import told_count
 from stateward.pipelines.statements.row_totals import (
     RowTotals,
     find_totals,
@@ -98,6 +103,9 @@ HEAD_ROWS = 1000
 LOGGED_ROWS_MAX = 20
 
 WHOLE_PESOS = "points separate thousands: no amount in pesos has three decimals"
+SOME_MENDED = (
+    "letters that were read as Latin-1 were mended, and others beside them are right as they are"
+)
 OPEN_YEARS = "years of two digits may be of the century or of an emperor, and nothing tells which"
 SHIFTED = "only amounts with decimals stand below {name!r}: a cell before them may be missing in every row"
 StartRecords = Callable[[], Iterator[Record]]
@@ -127,6 +135,7 @@ class StatementTable:
         self._do_days_repeat = False
         self._odd_above: Sequence[str] = ()  # the last row that is no booking
         self._borrowed = 0  # rows with the date of the row above
+        self._told_counts: list[tuple[int, int]] = []  # of bookings, by the line that tells it
         self._last_texts: frozenset[str] = frozenset()  # what stands in the last column
 
     def section(self) -> StatementSection:
@@ -181,17 +190,21 @@ class StatementTable:
         full = (cells for _, cells in above if len(cells) == layout.width)
         self._last_texts = frozenset(cells[-1].strip() for cells in full)
         self._account = hints.account or facts.get("account", "")
-        rows = booking.with_unbooked(
-            self._rows(layout, terms, chain(body, stream)),
-            self._doubt_booking,
-            [name for name in layout.headings if booking.is_of_annulled(name)],
-            [name for name in layout.headings if booking.is_of_booked(name)],
+        rows = self._counted(
+            booking.with_unbooked(
+                self._rows(layout, terms, chain(body, stream)),
+                self._doubt_booking,
+                [name for name in layout.headings if booking.is_of_annulled(name)],
+                [name for name in layout.headings if booking.is_of_booked(name)],
+            )
         )
         told = facts.get("currency", "")
         currency = self._currency(layout, body, told)
         if layout.currency < 0:
             usual = printed_currency(layout, body) or currency
             rows = with_own_currencies(rows, usual, self._doubt_currency)
+        else:
+            rows = self._with_known_currencies(rows, currency)
         fees = self._fees(layout, terms, body)
         if fees.is_apart:
             rows = with_fees(rows, layout, terms, fees)
@@ -221,6 +234,10 @@ class StatementTable:
                 if rewritten is start_with_whole_days and has_open_years(rows):
                     self._reading.problems.append(
                         StatementProblem(code="DATE_UNPROVEN", message=OPEN_YEARS)
+                    )
+                if rewritten is start_with_mended_letters and has_other_letters(rows):
+                    self._reading.problems.append(
+                        StatementProblem(code="ENCODING_UNPROVEN", message=SOME_MENDED)
                     )
                 self._start = start
                 self._reading.decisions.append(why)
@@ -340,6 +357,8 @@ class StatementTable:
         for number, (line, cells) in enumerate(before):
             if layout.is_heading(cells):  # "Valuta" beside "Whg" is no currency
                 continue
+            if (count := told_count(cells)) is not None:
+                self._told_counts.append((line, count))
             if number in told:
                 self._log_row(f"line {line} tells facts of the statement: {raw_text(cells)}")
                 continue
@@ -390,6 +409,37 @@ class StatementTable:
             problem = StatementProblem(code="CURRENCY_CONTRADICTED", message=message)
             self._reading.problems.append(problem)
         return currency or self._source.hints.currency or own
+
+    def _with_known_currencies(
+        self, rows: Iterator[StatementRow], usual: str
+    ) -> Iterator[StatementRow]:
+        """The rows; the first without a currency is told where the others have several, because it may be in any."""
+        if usual:
+            yield from rows
+            return
+        found: set[str] = set()
+        bare: StatementRow | None = None
+        for row in rows:
+            if row.currency.strip():
+                found.add(row.currency.strip())
+            elif bare is None and not row.note.startswith("not booked"):
+                bare = row
+            yield row
+        if bare is not None and len(found) > 1:
+            message = "the row has no currency, and the others are in several"
+            self._problem("CURRENCY_UNKNOWN", message, bare.place.line, [bare.description])
+
+    def _counted(self, rows: Iterator[StatementRow]) -> Iterator[StatementRow]:
+        """The rows; told where the file says that it has another number of them, booked or in all."""
+        count = booked = 0
+        for row in rows:
+            count += 1
+            booked += not row.note.startswith("not booked")
+            yield row
+        for line, told in self._told_counts:
+            if told not in (count, booked):
+                message = f"the file says that it has {told} bookings, and {count} were read"
+                self._problem("NOT_RECONCILED", message, line, [])
 
     def _doubt_columns(
         self,
@@ -534,6 +584,10 @@ class StatementTable:
         """A row that does not look like the others: repaired where that needs no guess, else logged."""
         if not any(cell.strip() for cell in cells):
             self._is_after_gap = True
+            return None
+        if (count := told_count(cells)) is not None:
+            self._told_counts.append((line, count))
+            self._log_row(f"line {line} tells how many rows there are: {raw_text(cells)}")
             return None
         if layout.is_heading(cells):
             self._log_row(f"line {line} repeats the headings")
