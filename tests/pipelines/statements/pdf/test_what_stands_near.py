@@ -192,3 +192,71 @@ def test_a_statement_that_is_stamped_void_is_told(tmp_path: Path) -> None:
     found = read_bytes(tmp_path, paper.pdf())
 
     assert found.flags == ["BOOKING_UNPROVEN"]
+
+
+HEADING: Line = [
+    (44, "Date"),
+    (200, "Description"),
+    (-420, "Debit"),
+    (-495, "Credit"),
+    (-560, "Balance"),
+]
+
+
+def test_texts_above_all_rows_are_those_of_the_rows_below_them(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(44, "Statement 01/03/2025 to 31/03/2025 USD")],
+        HEADING,
+        [(200, "Opening balance"), (-560, "100.00")],
+        [(200, "CARD PURCHASE ALDI")],
+        [(44, "03/03/2025"), (200, "REF 111"), (-420, "5.00"), (-560, "95.00")],
+        [(200, "SALARY ACME")],
+        [(44, "13/03/2025"), (200, "REF 222"), (-495, "25.00"), (-560, "120.00")],
+        [(200, "RENT SMITH")],
+        [(44, "15/03/2025"), (200, "REF 333"), (-420, "20.00"), (-560, "100.00")],
+        [(200, "Closing balance"), (-560, "100.00")],
+    )
+
+    assert [row["description"] for row in found.canonicals] == [
+        "CARD PURCHASE ALDI REF 111", "SALARY ACME REF 222", "RENT SMITH REF 333",
+    ]  # fmt: skip
+    assert found.flags == []
+
+
+def test_texts_below_rows_stay_theirs_where_a_title_stands_above_the_first(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(44, "Statement 01/03/2025 to 31/03/2025 USD")],
+        HEADING,
+        [(200, "Opening balance"), (-560, "100.00")],
+        [(44, "03/03/2025"), (200, "ALDI"), (-420, "5.00"), (-560, "95.00")],
+        [(200, "Berlin")],
+        [(44, "13/03/2025"), (200, "SALARY"), (-495, "25.00"), (-560, "120.00")],
+        [(200, "Acme")],
+        [(44, "15/03/2025"), (200, "FEE"), (-420, "20.00"), (-560, "100.00")],
+        [(200, "Closing balance"), (-560, "100.00")],
+    )
+
+    texts = [row["description"] for row in found.canonicals]
+    assert texts == ["ALDI Berlin", "SALARY Acme", "FEE"]
+
+
+def test_a_balance_on_a_day_without_a_year_ends_the_rows_that_a_page_carries_forward(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        [(44, "Statement of account  1 March 2025 to 31 March 2025  GBP")],
+        [(44, "Opening balance"), (-300, "100.00")],
+        HEADING,
+        [(44, "3 March"), (200, "Shop"), (-420, "5.00")],
+        [(44, "9 March"), (200, "Pay"), (-495, "30.00")],
+        [(200, "Carried forward"), (-560, "125.00")],
+        [(44, "15 March"), (200, "Rent"), (-420, "20.00")],
+        [(44, "Balance on 31 March"), (-560, "105.00")],
+    )
+
+    assert found.amounts == ["-5.00", "30.00", "-20.00"]
+    assert found.checks[0]["closing"] == "105.00"
+    assert found.flags == []

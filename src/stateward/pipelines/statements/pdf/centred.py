@@ -22,6 +22,8 @@ UNEVEN_MAX = 0.2  # of the rows with several lines: those that a page cuts
 WIDER = 1.0  # points: how much wider the space between two rows is than any within them
 PITCH_MAX = 1.9  # of the line height: how far the lines of one row are from each other
 
+ABOVE_MIN = 3  # rows whose text stands above them: fewer may have a title above the first
+
 Block = list[ParsedLine]
 
 
@@ -35,6 +37,48 @@ def join_centred(
     if not even or len(tall) - even > UNEVEN_MAX * len(tall):
         return None
     return [[_join_lines(block) for block in blocks] for blocks in cut]
+
+
+def join_texts_above(
+    tables: Sequence[tuple[TableHeading, Sequence[ParsedLine]]],
+) -> list[list[ParsedLine]] | None:
+    """The lines of similar tables with one line for each row, if the text of each stands above it; None if not.
+
+    So it is where every row has lines of text right above it, the first one too, and none stands below the last one.
+    """
+    cut: list[list[Block]] = []
+    for heading, parsed in tables:
+        blocks: list[Block] = []
+        for _, run in groupby(_number_runs(heading, parsed), key=lambda each: each[0]):
+            found = _ended_by_middles([one for _, one in run])
+            if found is None:
+                return None
+            blocks += found
+        cut.append(blocks)
+    tall = [block for blocks in cut for block in blocks if len(block) > 1]
+    starts = [block[0].x_text for block in tall]
+    if len(tall) < ABOVE_MIN or max(starts) - min(starts) > EVEN_MAX:
+        return None
+    return [[_join_lines(block) for block in blocks] for blocks in cut]
+
+
+def _ended_by_middles(lines: Block) -> list[Block] | None:
+    """The lines of a run cut behind each line of a row; None if a row has no text right above it, or one below it."""
+    middles = [at for at, one in enumerate(lines) if _is_middle(one)]
+    if not middles:
+        return [[one] for one in lines]
+    if middles[-1] != len(lines) - 1:
+        return None
+    blocks = [lines[start + 1 : end + 1] for start, end in pairwise([-1, *middles])]
+    for before, block in zip([None, *blocks], blocks, strict=False):
+        inside = [other.line.base - one.line.base for one, other in pairwise(block)]
+        if not inside or not all(map(_is_near, block, block[1:])) or not block[0].text:
+            return None
+        if before is not None:
+            apart = block[0].line.base - before[-1].line.base
+            if apart < max(inside) - EVEN_MAX:
+                return None  # its first line stands closer to the row above
+    return blocks
 
 
 def _is_middle(one: ParsedLine) -> bool:

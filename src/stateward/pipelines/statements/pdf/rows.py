@@ -54,6 +54,7 @@ _DUE = re.compile(r"minim|mindest|asgari|\bdue\b|最低")
 
 MARKS_BELOW = ("CR", "DR")  # below an amount; other marks are also words
 MARK_REACH = 30.0  # points from the right edge of the row
+DAY_WORDS = (2, 3)
 UNBOOKED = "a title above it says that it is not booked"
 NAMED_BALANCE = "it is called a balance"
 DATED = "dated"  # a balance that may be opening or closing: only its date is printed
@@ -602,6 +603,12 @@ class RowBuilder:
         # `14/03  Balance  280.00`: in the column of amounts, a booking may be called so.
         is_like_row = bool(one.date) and one.has_amount
         day = _full_date(one) or (one.date if is_like_row else "")
+        if not day and not one.has_amount and _is_day(text.removeprefix(phrase)):
+            # `Balance on 31 March`: without a year, its place tells which end it is of.
+            has_rows = self._open is not None or self._last is not None
+            kind = vocab.CLOSING if has_rows else vocab.OPENING
+            self._add_fact(kind, as_debt(any_money(one), text), phrase, one)
+            return True
         if not day:
             return False
         self._add_fact(DATED, as_debt(any_money(one), text), phrase, one, day)
@@ -768,6 +775,14 @@ def _is_label(text: str, phrase: str) -> bool:
     return all(
         word in LABEL_WORDS or not word.isalpha() or word in dates.MONTHS or len(word) == 1
         for word in rest
+    )
+
+
+def _is_day(text: str) -> bool:
+    """Whether a simplified text is a day and a month, with or without a year."""
+    words = text.split()
+    return len(words) in DAY_WORDS and all(
+        word.isdigit() or dates.fold(word) in dates.MONTHS for word in words
     )
 
 

@@ -10,7 +10,7 @@ from stateward.pipelines.kit.pdf.lines import PdfCell
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.aligned_names import aligned_names
-from stateward.pipelines.statements.pdf.centred import join_centred
+from stateward.pipelines.statements.pdf.centred import join_centred, join_texts_above
 from stateward.pipelines.statements.pdf.columns import (
     TableColumn,
     TableHeading,
@@ -215,8 +215,9 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
 
 
 def _join_centred(tables: Sequence[PdfTable]) -> None:
-    """Make one line of each row whose cells are centred on its amount."""
-    joined = join_centred([each for table in tables for each in table.parts])
+    """Make one line of each row whose cells are centred on its amount, or whose text stands above it."""
+    parts = [each for table in tables for each in table.parts]
+    joined = join_centred(parts) or join_texts_above(parts)
     if joined is None:
         return
     found = iter(joined)
