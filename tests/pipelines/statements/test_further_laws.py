@@ -273,3 +273,16 @@ def test_a_row_without_a_currency_among_several_is_told(tmp_path: Path) -> None:
 
     assert one.flags == []
     assert several.flags == ["CURRENCY_UNKNOWN"]
+
+
+def test_the_sign_of_a_total_says_nothing_of_the_signs_of_rows(tmp_path: Path) -> None:
+    text = (
+        "카드 이용내역\n\n이용일,이용시간,이용카드,이용하신곳,이용금액,할부개월,승인번호,상태\n"
+        '2025년 03월 20일,12:30,본인,스타벅스,"-12,000",일시불,1,승인취소\n'
+        '2025년 03월 17일,12:30,본인,쿠팡,"-45,000",일시불,2,승인취소\n'
+        '2025년 03월 03일,12:30,본인,전력공사,"7,000",일시불,4,정상\n합계,,,,"-50,000",,,\n'
+    )
+
+    found = read_bytes(tmp_path, text)
+
+    assert found.amounts == ["12000.00", "45000.00", "-7000.00"]

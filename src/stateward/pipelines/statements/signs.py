@@ -187,6 +187,9 @@ def booked_rows(layout: ColumnLayout, rows: Sequence[Cells]) -> list[SignedRow]:
             layout.status >= 0 and booking.booking_status(cells[layout.status])
         ):
             continue
+        printed = cells[layout.date].strip() if layout.date >= 0 else ""
+        if printed and not any(map(str.isdigit, printed)):
+            continue  # a word in place of a day: `Total`, whose sign says nothing of those of the rows
         said = evidence_of(cells[i] for i in own)
         if not said.direction and len(own) < len(worded):
             said = evidence_of(cells[i] for i in worded)
