@@ -151,7 +151,7 @@ def test_json_that_nothing_reads_is_told_what_was_looked_for(app: App, tmp_path:
     assert (
         "looked for catalog (Product catalogue), lab_report (Lab report)" in refused.value.message
     )
-    assert refused.value.message.endswith("(--source-type)")
+    assert refused.value.message.endswith("name the one that it is as its source type")
     assert "looked for" not in unnamed.value.message
     assert not any("statement" in each.value.message for each in (refused, unnamed))
     assert given is None  # and its reader says what is wrong with it

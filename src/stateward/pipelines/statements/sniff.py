@@ -104,7 +104,7 @@ def _text_format(source: Source) -> str:
         return "mt940"
     if start.startswith(("{", "[")):
         raise _unknown(
-            "the file is JSON of no kind that is recognised here; name its kind (--source-type), or export it as CSV"
+            "the file is JSON of no kind that is recognised here; name its source type, or export it as CSV"
         )
     return "csv"
 
