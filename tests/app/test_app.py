@@ -1,5 +1,6 @@
 """The application as the CLI and the API use it."""
 
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
@@ -281,6 +282,23 @@ def test_a_malformed_actor_is_told_so(app: App, verb: Verb) -> None:
         ):
             app.actions.act(verb, record.id, actor=actor, reason=None)
     assert app.record(record.id) == record
+
+
+def test_a_malformed_actor_neither_pauses_nor_sets_a_priority(app: App) -> None:
+    record = app.submit(STATEMENT).record
+    own = app.actions
+
+    for actor in ("ann", "person:", ""):
+        for request in (
+            partial(own.set_priority, [record.id], 9, reason=None),
+            partial(own.pause, "upload", "", reason=None),
+            partial(own.resume, "upload", ""),
+        ):
+            with pytest.raises(InvalidRequest, match="name a person, as person:anna"):
+                request(actor=actor)
+
+    assert app.record(record.id) == record
+    assert app.store.pauses.all() == []
 
 
 @on_postgres_if_long

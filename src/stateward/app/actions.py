@@ -235,6 +235,7 @@ class Actions:
         With `version`, only of those that still have it.
         A status does not change by this, so it is no transition; who did it and why is in the audit log.
         """
+        _check_actor(actor)
         with self._store.transaction():
             found = self._store.load(record_ids, lock=True)
             answers = [
@@ -419,6 +420,7 @@ class Actions:
 
     def pause(self, machine: str, stage: str, *, actor: str, reason: str | None) -> None:
         """Stop dispatching a stage, or with '' all stages, of a machine."""
+        _check_actor(actor)
         self._check_stage(machine, stage)
         pause = Pause(machine=machine, stage=stage, at=self._clock(), actor=actor, reason=reason)
         with self._store.transaction():
@@ -427,6 +429,7 @@ class Actions:
 
     def resume(self, machine: str, stage: str, *, actor: str) -> bool:
         """Dispatch a stage again; whether it was paused."""
+        _check_actor(actor)
         self._check_stage(machine, stage)
         with self._store.transaction():
             was_paused = self._store.pauses.lift(machine, stage, now=self._clock())
@@ -491,6 +494,11 @@ def _is_requester(actor: str) -> bool:
     return any(
         actor.startswith(kind) and actor[len(kind) :].strip() for kind in (PERSON, SEQUENCER)
     )
+
+
+def _check_actor(actor: str) -> None:
+    if not _is_requester(actor):
+        raise _not_a_person(actor)
 
 
 def _not_a_person(actor: str) -> InvalidRequest:

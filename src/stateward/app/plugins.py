@@ -333,7 +333,9 @@ class Plugins:
         if not likely:
             return failure
         looked = ", ".join(f"{each.name} ({each.title or each.name})" for each in likely)
-        message = f"{failure.message}; looked for {looked}: name the one that it is as its source type"
+        message = (
+            f"{failure.message}; looked for {looked}: name the one that it is as its source type"
+        )
         return FatalFailure(message, code=failure.code)
 
     def _detectors(self, machine: str, source_type: str) -> Iterable[Plugin]:
