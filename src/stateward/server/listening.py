@@ -30,6 +30,11 @@ def is_loopback(host: str) -> bool:
 def check_address(settings: Settings, *, has_key: bool) -> None:
     """Refuse to listen where others could reach a service that asks for no key."""
     own = settings.api
+    if own.behind_tls_proxy and not has_key:
+        raise InvalidRequest(
+            "without a key the service is for this machine alone, and with api.behind_tls_proxy others come in by a "
+            "proxy: make one with `stateward key create NAME --role admin`, then start again"
+        )
     if is_loopback(own.host):
         return
     if not has_key:
