@@ -187,6 +187,42 @@ def test_after_an_outage_it_asks_again(name: str) -> None:
         own.close()
 
 
+@pytest.mark.parametrize("count", [0, None])
+@pytest.mark.parametrize("name", ["redis", "nats"])
+def test_a_loop_that_wants_nothing_while_the_engine_is_away_sleeps(
+    name: str, count: int | None
+) -> None:
+    """`None`: it does not say anything, for its own messages do not arrive either."""
+    if (redis_program() if name == "redis" else nats_program()) is None:
+        pytest.skip(f"there is no {name}-server here")
+    make = redis_broker if name == "redis" else nats_broker
+    now = 100.0
+    with make() as broker, ExitStack() as stack:
+        channel_ = _reached(broker, "one")
+        stack.callback(channel_.close)
+        own = AskedInbox(channel_, ["t.test.s"], telemetry.log("test"), ticks=lambda: now)
+        stack.callback(own.close)
+        broker.kill()
+        own.want(1)
+        assert own.wake_in() < PATIENCE_S
+
+        now += PATIENCE_S
+        own.take()
+        if count is not None:
+            own.want(count)
+
+        assert own.wake_in() > PATIENCE_S
+
+
+def test_an_inbox_that_was_stopped_wakes_its_loop_no_more(site: Site) -> None:
+    own = asked(channel(site, "one"), site.stream(), listens=True)
+    assert own.wake_in() < PATIENCE_S
+
+    own.stop()
+
+    assert own.wake_in() > PATIENCE_S
+
+
 @pytest.mark.parametrize("name", ["redis", "nats"])
 def test_an_engine_that_is_silent_does_not_hold_up_the_loop_with_each_try(name: str) -> None:
     if (redis_program() if name == "redis" else nats_program()) is None:

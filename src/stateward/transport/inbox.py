@@ -95,7 +95,7 @@ class AskedInbox:
         self._asked = 0  # how many were asked for
         self._is_ready = False
         """Whether some are here that were not taken."""
-        self._is_asking = False
+        self._is_asking = self._is_wanted = False
         self._is_given_back = self._is_stopped = False
         self._wanted_at = ticks()
         self._try_at = self._listen_at = self._look_at = 0.0
@@ -108,16 +108,20 @@ class AskedInbox:
 
     def wake_in(self) -> float:
         """Seconds until messages are here, the next try is due, or what is told to all is to be heard."""
+        if self._is_stopped:
+            return math.inf
         if self._is_ready:
             return 0.0
         if self._try is not None:
             return TRY_LOOK_S
-        due = [self._try_at] if self._outage.is_on else []
+        # Where nothing is wanted, the next turn would not try either, and each would be followed by another at once.
+        due = [self._try_at] if self._outage.is_on and self._is_wanted else []
         due += [self._listen_at] if self._listens else []
         return max(0.0, min(due, default=math.inf) - self._ticks())
 
     def want(self, count: int) -> None:
         """How many messages may be leased from now on; while some were asked for, no more are."""
+        self._is_wanted = count > 0
         if count > 0:
             self._wanted_at, self._is_given_back = self._ticks(), False
             if self._outage.is_on:
@@ -130,6 +134,7 @@ class AskedInbox:
     def take(self, ready: AbstractSet[int] | None = None) -> list[Received]:
         """The messages that came; they are the caller's now."""
         found: list[Received] = []
+        self._is_wanted = False  # until this turn says so
         # First: it may read from the same descriptor, which is silent then.
         if (self._listen() or self._may_have_come(ready)) and self._asked and self._try is None:
             self._attempt(lambda: found.extend(self._collect()))
