@@ -100,12 +100,18 @@ def test_a_runner_that_says_nothing_more_has_still_failed() -> None:
 # Who may say what
 
 
-@pytest.mark.parametrize("type_", ["parse.completed", "parse.failed"])
+@pytest.mark.parametrize(
+    ("type_", "status"), [("parse.completed", "parsed"), ("parse.failed", "error")]
+)
 @pytest.mark.parametrize("actor", ["runner:w1", "sequencer:windmill", "coordinator"])
 def test_runners_external_drivers_and_the_coordinator_report_on_a_stage(
-    type_: str, actor: str
+    type_: str, status: str, actor: str
 ) -> None:
-    assert isinstance(an_upload("parsing").happens(type_, actor=actor), Applied)
+    story = an_upload("parsing")
+
+    story.happens(type_, actor=actor)
+
+    assert (story.record.status, story.last.actor) == (status, actor)
 
 
 @pytest.mark.parametrize("type_", ["parse.completed", "parse.failed", "parse.timed_out"])
