@@ -98,6 +98,17 @@ def test_a_file_that_can_never_be_deleted_keeps_no_other_one(
     assert own.database.rows("SELECT sha256, record_id FROM announced_files") == [(kept, first.id)]
 
 
+def test_a_file_that_an_attempt_of_another_record_announced_stays(own: App) -> None:
+    first, second = (submitted(own, each) for each in (1, 2))
+    shared = str(first.artifact)
+    own.outputs.announce_files(second.id, [shared], at=own.clock())
+
+    done = own.eraser.erase([first.id], actor=ANNA, reason="request 17")
+
+    assert done.documents == 0
+    assert own.artifacts.holds(shared)
+
+
 def test_what_a_crash_left_of_an_erasure_is_deleted_by_the_service_that_starts(
     own: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
