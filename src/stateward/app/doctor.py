@@ -424,7 +424,7 @@ def _notices_checks(app: App) -> Iterator[Check]:
 
 
 def _mail_check(app: App) -> Check:
-    """An alert that no mail server took is the one that nobody has seen."""
+    """An alert that no mail server took has been seen by no person."""
     unsent = AlertQueue(app.database).unsent(since=app.clock() - MAIL_TOLD)
     faults = []
     if unsent.waiting:
