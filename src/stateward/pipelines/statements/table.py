@@ -190,7 +190,7 @@ class StatementTable:
         full = (cells for _, cells in above if len(cells) == layout.width)
         self._last_texts = frozenset(cells[-1].strip() for cells in full)
         self._account = hints.account or facts.get("account", "")
-        rows = self._counted(
+        rows = self._count_rows(
             booking.with_unbooked(
                 self._rows(layout, terms, chain(body, stream)),
                 self._doubt_booking,
@@ -429,7 +429,7 @@ class StatementTable:
             message = "the row has no currency, and the others are in several"
             self._problem("CURRENCY_UNKNOWN", message, bare.place.line, [bare.description])
 
-    def _counted(self, rows: Iterator[StatementRow]) -> Iterator[StatementRow]:
+    def _count_rows(self, rows: Iterator[StatementRow]) -> Iterator[StatementRow]:
         """The rows; told where the file says that it has another number of them, booked or in all."""
         count = booked = 0
         for row in rows:

@@ -26,7 +26,7 @@ def aligned_names(names: list[PdfCell], lines: Sequence[StatementLine], at: int)
     return [
         part
         for cell in names
-        for part in (_parted(cell, lines[at], starts) if cell in unknown else [cell])
+        for part in (_split_cell(cell, lines[at], starts) if cell in unknown else [cell])
     ]
 
 
@@ -51,7 +51,7 @@ def _starts(below: Sequence[StatementLine]) -> list[float]:
     ]
 
 
-def _parted(cell: PdfCell, line: StatementLine, starts: Sequence[float]) -> Iterator[PdfCell]:
+def _split_cell(cell: PdfCell, line: StatementLine, starts: Sequence[float]) -> Iterator[PdfCell]:
     """A cell cut where words begin above cells of rows; as it is, unless that makes most parts known names."""
     words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
     inside = [start for start in starts if words[0].x1 < start <= words[-1].x0 + START_NEAR]
