@@ -5,7 +5,7 @@ Nothing is parsed: a PDF whose words cannot be seen so is one only by its name.
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from stateward.core.errors import FatalFailure
@@ -49,6 +49,10 @@ _ANYTHING = frozenset(
 # What speaks for a lab report: units in cells of their own (a paper has them in sentences), names of tests or ranges.
 CELLS_MIN, CELL_CHARS_MAX, TESTS_MIN = 3, 30, 3
 NAMES_MIN, CELLS_MAX = 4, 2000
+_BELOW = re.compile(r"[<≤] ?[0-9][0-9.,]*")
+BELOW_MIN = 2  # results below a limit of reporting
+LIMITS_MIN, MEASURES_MIN = 5, 6  # below headings, where the names of tests are not known
+NEAR_HEADINGS = 6  # of a sheet, from that of the tests on
 _LETTERS = frozenset("SIR")
 _LIMITS = re.compile(
     r"\s*[\[(]?[0-9]+(?:[.,][0-9]+)?\s*(?:-|–|à|to|bis)\s*[0-9]+(?:[.,][0-9]+)?[\])]?\s*"
@@ -135,15 +139,21 @@ def _has_headings(cells: list[str]) -> bool:
     from stateward.pipelines.labs.words import column_of
 
     told = [cell.strip() for cell in cells[:CELLS_MAX]]
-    if sum("/" in cell or "%" in cell for cell in told) < CELLS_MIN:
+    limits = sum(map(bool, map(_LIMITS.fullmatch, told)))
+    if sum("/" in cell or "%" in cell for cell in told) < CELLS_MIN and limits < LIMITS_MIN:
         return False  # the tables are not loaded for any other document
     found = {column_of(cell) for cell in told}
+    is_limited = {"test", "value", "range"} <= found and limits >= LIMITS_MIN
+    has_samples = any(
+        column_of(cell) == "test" and cell.casefold() not in _ANYTHING for cell in told
+    )
+    has_samples = has_samples and "unit" in found and sum(map(is_measure, told)) >= MEASURES_MIN
     is_headed = "test" in found and len(found & {"value", "unit", "range", "high"}) > 1
     is_measured = sum(map(is_measure, told)) >= CELLS_MIN
     is_worded = {"test", "value"} <= found and sum(
         map(bool, map(_ORDINALS.fullmatch, told))
     ) >= CELLS_MIN
-    is_told = (is_headed and is_measured) or is_worded
+    is_told = (is_headed and is_measured) or is_worded or is_limited or has_samples
     return is_told and not any(map(_MONEY.search, told))
 
 
@@ -181,7 +191,9 @@ def _is_table(head: bytes) -> bool:
             )
             if _are_tests(cells):
                 return True
-            below = csv.reader(lines[at + 1 : at + 1 + LINES_MAX], delimiter=delimiter)
+            below = [*csv.reader(lines[at + 1 : at + 1 + LINES_MAX], delimiter=delimiter)]
+            if _has_samples(cells, [*csv.reader(lines[: at + 1 + LINES_MAX], delimiter=delimiter)]):
+                return True
             if _are_headings(cells) or _has_results(cells, below):
                 return not _is_log(cells, below)
     return False
@@ -198,7 +210,39 @@ def _is_sheet(texts: list[str]) -> bool:
         )
         if is_heading
     )
-    return any(map(_are_headings, runs)) and not any(map(_MONEY.search, texts))
+    is_headed = any(map(_are_headings, runs)) or _lists_samples(texts)
+    return is_headed and not any(map(_MONEY.search, texts))
+
+
+def _lists_samples(texts: list[str]) -> bool:
+    """Whether headings name a test and a unit near each other, and cells are units: results have a column a sample."""
+    from stateward.pipelines.labs.units import is_measure
+    from stateward.pipelines.labs.words import column_of_cell
+
+    # A workbook keeps each text once, whatever the number of its cells: one unit may be that of all rows.
+    below = sum(_BELOW.fullmatch(text) is not None for text in texts)
+    if not any("/" in text for text in texts):
+        return False
+    roles = ["" if text.casefold() in _ANYTHING else column_of_cell(text) for text in texts]
+    near = [
+        at for at, role in enumerate(roles)
+        if role == "test" and "unit" in roles[at : at + NEAR_HEADINGS]
+    ]  # fmt: skip
+    units = sum(map(is_measure, texts))
+    return bool(near) and (units >= CELLS_MIN or (units > 0 and below >= BELOW_MIN))
+
+
+def _has_samples(cells: list[str], rows: Sequence[list[str]]) -> bool:
+    """Whether headings name a test and a unit and no result, and there are columns of samples."""
+    from stateward.pipelines.labs.table import find_columns
+    from stateward.pipelines.labs.words import column_of
+
+    if not {"test", "unit"} <= {column_of(cell) for cell in cells} or any(
+        map(_MONEY.search, cells)
+    ):
+        return False
+    _, columns = find_columns(rows)
+    return columns is not None and bool(columns.samples)
 
 
 def _are_headings(cells: list[str]) -> bool:

@@ -257,7 +257,7 @@ def _without_unit(range_: str, within: PrintedRange, unit: str) -> str:
     is_same = bool(within.unit) and (
         within.unit == unit or candidates(within.unit) == candidates(unit)
     )
-    bare = range_.rstrip(" )].,;")
+    bare = range_ if range_.endswith(within.unit) else range_.rstrip(" )].,;")
     if not is_same or within.kind != "interval" or not bare.endswith(within.unit):
         return range_
     bare = bare.removesuffix(within.unit).rstrip()

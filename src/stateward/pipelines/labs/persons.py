@@ -1,11 +1,11 @@
 """Whether results of one document are of one person. What identifies a person stays in memory: only counts go on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 import msgspec
 
-from stateward.pipelines.labs.words import fold
+from stateward.pipelines.labs.words import PERSON_COLUMNS, fold
 
 SEVERAL_PATIENTS = "SEVERAL_PATIENTS"
 PATIENTS_UNTOLD = "PATIENTS_UNTOLD"
@@ -46,3 +46,20 @@ def are_several(persons: Iterable[Person]) -> bool:
     told = iter(persons)
     first = next((each for each in told if each != Person()), Person())
     return any(map(first.is_other, told))
+
+
+def persons_in(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, list[Person]]:
+    """The persons of each report by its number; those of rows without a number under ""."""
+    roles = [PERSON_COLUMNS.get(fold(each), "") for each in headings]
+    found: dict[str, dict[Person, None]] = {}
+    for cells in rows:
+        told: dict[str, list[str]] = {}
+        for role, cell in zip(roles, cells, strict=False):
+            if role and cell.strip():
+                told.setdefault(role, []).append(cell)
+        births = told.get("birth", [""])
+        person = Person.of(
+            numbers=told.get("number", ()), names=told.get("name", ()), birth=births[0]
+        )
+        found.setdefault(fold(" ".join(told.get("report", ()))), {})[person] = None
+    return {number: list(persons) for number, persons in found.items()}

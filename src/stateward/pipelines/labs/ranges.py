@@ -24,12 +24,13 @@ _TWO = re.compile(
     re.IGNORECASE,
 )
 _BELOW = (
-    r"<\s?or\s?=|<\s?/?=?|≤|=<|bis(?: zu)?|up ?to|under|unter|below|less than|max\.?|"
+    r"<\s?or\s?=|<\s?/?=?|≤|=<|bis(?: zu)?|up ?to|under|unter|below|less than|m[aá]x(?:im[ao]l?|imum)?\.?|"
     r"inf(?:[ée]rieure?|eriore)?\.? ?[àa]|"
     r"menor (?:de|que)|hasta|at[ée]|inferior a|jusqu'à|fino a|kleiner(?: als)?|tot|do"
 )
 _ABOVE = (
-    r">\s?or\s?=|>\s?/?=?|≥|=>|over|über|above|more than|greater than|ab|min\.?|sup(?:[ée]rieure?|eriore)?\.? ?[àa]|"
+    r">\s?or\s?=|>\s?/?=?|≥|=>|over|über|above|more than|greater than|ab|m[ií]n(?:im[ao]l?|imum)?\.?|"
+    r"sup(?:[ée]rieure?|eriore)?\.? ?[àa]|"
     r"mayor (?:de|que)|superior a|acima de|a partir de|größer(?: als)?|mindestens|desde"
 )
 _ONE = re.compile(
@@ -52,9 +53,6 @@ _EXCLUDING = frozenset(
     {"<", ">", "under", "unter", "below", "less than", "over", "über", "above", "more than", "greater than", "acima de"}
 )  # fmt: skip
 _EXCLUDING_STEMS = ("inf", "sup", "menor", "mayor", "kleiner", "größer")
-_CALCULATED = re.compile(
-    r"\s*\((?:calc|calculated|berechnet|calculé|calculado)\.?\)$", re.IGNORECASE
-)
 _CONDITION = re.compile(
     r"\b(?:m|f|w|male|female|men|women|man|woman|männer|frauen|mann|frau|männlich|weiblich|homme|femme|hommes|femmes|"
     r"hombre|hombres|mujer|mujeres|uomo|donna|maschi|femmine|adult|adults|child|children|erwachsene|kinder|years?|jahre|"
@@ -198,9 +196,8 @@ def _is_excluding(sign: str) -> bool:
 
 
 def _rest(bare: str, found: re.Match[str]) -> str:
-    """What follows the numbers; that a value was calculated says nothing about its unit."""
-    rest = bare[found.end() :].strip()
-    return _CALCULATED.sub("", rest) or rest
+    """What follows the numbers."""
+    return bare[found.end() :].strip()
 
 
 def _is_unit_like(rest: str) -> bool:

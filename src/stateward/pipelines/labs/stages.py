@@ -10,6 +10,7 @@ from stateward.core.model import Fields
 from stateward.pipelines.labs.analysis import analyze_results, summary_of
 from stateward.pipelines.labs.flags import flags_of
 from stateward.pipelines.labs.model import (
+    AMENDED,
     DAMAGED,
     FILE_CUT,
     NO_DATE,
@@ -28,11 +29,11 @@ from stateward.pipelines.labs.persons import PATIENTS_UNTOLD, SEVERAL_PATIENTS
 from stateward.pipelines.labs.readers import read_report
 from stateward.workers.sdk import Job, Outcome
 
-READER_VERSION = 24  # to be increased by a change after which the same bytes give other results
+READER_VERSION = 25  # to be increased by a change after which the same bytes give other results
 NOTES_MAX = 20
 # Decisions of a reader that begin with one of these are notes of the record; the others are lines of its log.
 OF_DOCUMENTS = frozenset(
-    {DAMAGED, FILE_CUT, SCANNED, NO_DATE, PAGE_MISSING, SEVERAL_PATIENTS, PATIENTS_UNTOLD}
+    {AMENDED, DAMAGED, FILE_CUT, SCANNED, NO_DATE, PAGE_MISSING, SEVERAL_PATIENTS, PATIENTS_UNTOLD}
 )
 PROBLEMS_LOGGED_MAX = 200
 EARLIER_CUT = (

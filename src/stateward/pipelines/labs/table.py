@@ -27,7 +27,8 @@ from stateward.pipelines.labs.model import (
     Place,
 )
 from stateward.pipelines.labs.normalize import bare_name
-from stateward.pipelines.labs.persons import SEVERAL, UNTOLD, Person, are_several
+from stateward.pipelines.labs.persons import SEVERAL, UNTOLD, Person, are_several, persons_in
+from stateward.pipelines.labs.sample_columns import column_of_ranges, is_measured, sample_columns
 from stateward.pipelines.labs.source import ReportSource
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import is_number_like, read_value, vote_decimal
@@ -35,7 +36,6 @@ from stateward.pipelines.labs.words import (
     COLLECTED,
     ENVIRONMENT,
     FLAGS,
-    PERSON_COLUMNS,
     PROCESS_TESTS,
     column_of,
     column_of_cell,
@@ -68,6 +68,8 @@ _VALUE_AND_FLAG = re.compile(
     r"([<>≤≥]?=?\s*[0-9][0-9.,']*)\s*([(\[]?(?:[HLAN]|[^\W\d_]{2,}|[*!↑↓▲▼]{1,3}|(?<=\s)[+-]{1,3})[)\]]?)",
     re.IGNORECASE,
 )
+COMPARATORS = frozenset({"<", ">", "<=", ">=", "≤", "≥", "="})
+NO_UNITS = frozenset({"-", "--", "–", "—", "./."})
 SIDES_OF_RANGE = frozenset({"H", "HH", "L", "LL", "A", "AA", "N"})
 
 
@@ -83,6 +85,8 @@ class Columns(msgspec.Struct, frozen=True):
     has_unsure_codes: bool = False
     is_of_production: bool = False  # as a heading says
     has_other_columns: bool = False  # beside those of tests, where each test has one
+    signs_at: int | None = None  # the column of `<` and `>` before the results
+    samples: dict[int, str] = {}  # what the columns of several samples are called, by index
     told: dict[str, str] = {}  # above the table, for all rows: when and what was collected
 
     def cell(self, cells: Sequence[str], role: str) -> str:
@@ -178,13 +182,24 @@ def _read_rows(
     if columns is None:
         raise _no_columns()
     told = _told_above(heads[:at]) | _told_in_heading(heads[at], columns)
-    columns = msgspec.structs.replace(columns, told=told)
     body = [each for each in records[at + 1 :] if any(cell.strip() for cell in each[1])]
+    columns = msgspec.structs.replace(columns, told=told, signs_at=_column_of_signs(columns, body))
     above = [cell for row in heads[:at] for cell in map(str.strip, row) if is_date(cell)]
     _read_body(body, columns, reading, source, broken, above)
-    _tell_patients(reading, persons_in(heads[at], body), has_key=bool(source.patient_key))
+    _tell_patients(
+        reading,
+        persons_in(heads[at], [cells for _, cells in body]),
+        has_key=bool(source.patient_key),
+    )
     if columns.has_unsure_codes and not columns.is_of_production and _are_of_people(reading):
         reading.observations = [_with_sure_code(each) for each in reading.observations]
+
+
+def _column_of_signs(columns: Columns, body: Sequence[Record]) -> int | None:
+    """The column right before the results that holds nothing but `<` and `>`: a part of them, whatever it is called."""
+    at = columns.roles.get("value", 0) - 1
+    cells = {cells[at].strip() for _, cells in body if 0 <= at < len(cells)} - {""}
+    return at if cells and cells <= COMPARATORS else None
 
 
 def _told_in_heading(headings: Sequence[str], columns: Columns) -> dict[str, str]:
@@ -215,23 +230,6 @@ def _tell_patients(
         reading.decisions.append(SEVERAL)
     elif not has_key and are_several(each for told in reports.values() for each in told):
         reading.decisions.append(UNTOLD)
-
-
-def persons_in(headings: Sequence[str], body: Sequence[Record]) -> dict[str, list[Person]]:
-    """The persons of each report by its number; those of rows without a number under ""."""
-    roles = [PERSON_COLUMNS.get(fold(each), "") for each in headings]
-    found: dict[str, dict[Person, None]] = {}
-    for _, cells in body:
-        told: dict[str, list[str]] = {}
-        for role, cell in zip(roles, cells, strict=False):
-            if role and cell.strip():
-                told.setdefault(role, []).append(cell)
-        births = told.get("birth", [""])
-        person = Person.of(
-            numbers=told.get("number", ()), names=told.get("name", ()), birth=births[0]
-        )
-        found.setdefault(fold(" ".join(told.get("report", ()))), {})[person] = None
-    return {number: list(persons) for number, persons in found.items()}
 
 
 def _are_of_people(reading: LabReading) -> bool:
@@ -289,6 +287,13 @@ def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
                 rows[at + 1 :], len(row), {*map(roles.get, RESULT_ROLES), *patient}
             )
             roles |= {} if named is None else {"test": named}
+        samples = (
+            sample_columns(rows, at, roles)
+            if {"test", "unit"} <= roles.keys() and not ("value" in roles or dates)
+            else ()
+        )
+        dates += [(each.at, each.day) for each in samples]
+        roles |= column_of_ranges(rows, at, roles, samples)
         if "test" in roles and ("value" in roles or dates):
             is_made = is_of_production(row)
             columns = Columns(
@@ -298,6 +303,7 @@ def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
                 () if "value" in roles else tuple(dates),
                 has_unsure_codes=is_made or (not patient and OF_PEOPLE.isdisjoint(roles)),
                 is_of_production=is_made,
+                samples={each.at: each.name for each in samples},
             )
             return at, columns
     return 0, None
@@ -482,8 +488,11 @@ def _row(
         return
     for index, date in columns.dates:
         value = cells[index].strip() if index < len(cells) else ""
-        if value:
-            yield _observation(cells, columns, value, date, decimal, order)
+        sample = columns.samples.get(index, "")
+        if value and (is_measured(value) or not sample):
+            told = _observation(cells, columns, value, date, decimal, order)
+            comment = "\n".join(filter(None, (sample, told.comment)))
+            yield msgspec.structs.replace(told, comment=comment)
 
 
 def _observation(
@@ -492,6 +501,9 @@ def _observation(
     cell = columns.cell
     code = cell(cells, "code")
     unit = cell(cells, "unit")
+    unit = "" if unit in NO_UNITS else unit
+    if columns.signs_at is not None and columns.signs_at < len(cells) and value:
+        value = f"{cells[columns.signs_at].strip()}{value}"
     if "unit" not in columns.roles:
         value, unit = _with_unit_inside(value)
     flag = cell(cells, "flag")
@@ -536,7 +548,8 @@ def _specimen(cells: list[str], columns: Columns) -> str:
 
 def _matrix(columns: Columns) -> str:
     """What was measured in, by the columns alone: a table of sites and no patients is not of blood."""
-    return ENVIRONMENT if "sample" in columns.roles and not columns.patient else ""
+    has_samples = "sample" in columns.roles or bool(columns.samples)
+    return ENVIRONMENT if has_samples and not columns.patient else ""
 
 
 def _with_unit_inside(text: str) -> tuple[str, str]:

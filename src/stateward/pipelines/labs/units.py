@@ -19,6 +19,8 @@ PRECISION = Context(prec=34)
 DIGITS_MIN = 4  # of a converted value: a conversion of "5" is not exact to one digit
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
+_CALCULATED = re.compile(r"\((?:calc|calculated|berechnet|ber|calculé|calculado)\.?\)$")
+
 _DATA = load_data("units.yaml")
 FAMILIES: dict[str, dict[str, Decimal]] = {
     family: {code: Decimal(str(factor)) for code, factor in units.items()}
@@ -33,6 +35,9 @@ def compact(printed: str) -> str:
     """A printed unit without what does not matter: blanks, case, the sign for micro, how an exponent is written."""
     text = printed.strip().translate(_SUPERSCRIPTS).replace("µ", "u").replace("μ", "u").casefold()
     text = re.sub(r"[\s\u00a0\u2009\u202f]+", "", text).replace("×", "x").replace("·", ".")
+    text = (
+        _CALCULATED.sub("", text) or text
+    )  # `mg/dL (calc)`: how it was found says nothing of the unit
     text = re.sub(r"^\(([^()]*)\)$|^\[([^\[\]]*)\]$", lambda m: m[1] or m[2] or "", text)
     # x10E3, x10^3, x10**3, 10*3 and 10 3 become 10*3.
     text = re.sub(r"^xe(?=[0-9])", "10e", text)  # x E9/L

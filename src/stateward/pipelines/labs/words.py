@@ -58,6 +58,7 @@ LINES: tuple[str, ...] = tuple(map(fold, _WORDS["no_results"]))
 
 _FLAG_PARTS: dict[str, str] = _fold_words(_WORDS["flag_parts"])
 PHRASE_WORDS_MAX = 8
+FLAGS_MAX = 3  # of one result
 
 
 # Letters and words in brackets that are nothing but flags; `(ALT)` and `(B)` are names too.
@@ -76,6 +77,8 @@ def flag_of_words(text: str) -> str:
     bare = text.strip().casefold()
     if known := FLAGS.get(bare, "") or FLAGS.get(_BRACKETED.sub(r"\1\2", bare), ""):
         return known
+    if several := _flag_of_several(bare.split()):
+        return several
     words = fold(text).split()
     if not 1 < len(words) <= PHRASE_WORDS_MAX:
         return ""
@@ -85,6 +88,15 @@ def flag_of_words(text: str) -> str:
     sides = {each for each in parts if each in ("H", "L", "A")} or {
         {"upper": "H", "lower": "L"}.get(each, "") for each in parts
     } - {""}
+    return sides.pop() if len(sides) == 1 else ""
+
+
+def _flag_of_several(parts: list[str]) -> str:
+    """What flags side by side mean, one of them a sign: `H ↑`, `* L`; "" if they contradict each other."""
+    if not 1 < len(parts) <= FLAGS_MAX or all(map(str.isalpha, parts)):
+        return ""
+    told = {FLAGS.get(each, "") for each in parts}
+    sides = told - {"A"} or told
     return sides.pop() if len(sides) == 1 else ""
 
 
@@ -118,6 +130,15 @@ def _is_doubt(clause: str) -> bool:
         sign and _DENYING.isdisjoint(before.split()) and _DENYING.isdisjoint(behind.split()[:1])
         for before, sign, behind in found
     )
+
+
+_AMENDED: tuple[str, ...] = tuple(map(fold, _WORDS["amended"]))
+
+
+def says_amended(text: str) -> bool:
+    """Whether a text says that a report takes the place of an earlier one."""
+    words = f" {fold(text)} "
+    return any(f" {each} " in words for each in _AMENDED)
 
 
 CATEGORIES: frozenset[str] = frozenset(map(fold, _WORDS["categories"]))

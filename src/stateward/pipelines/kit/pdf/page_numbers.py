@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from stateward.pipelines.kit.pdf.pages import PAGES_MAX, PdfPage
 
 PAGE_OF = re.compile(
-    r"\b(?:page|seite|blatt|página|pagina|pág\.?|pag\.?|sida|side|strona|oldal|hoja|folio|sheet)\W{0,3}"
+    r"\b(?:page|seite|blatt|página|pagina|pág\.?|pag\.?|sida|side|strona|strana|stránka|oldal|hoja|folio|sheet|blz\.?|bladzijde|sivu|sayfa)\W{0,3}"
     r"([0-9]{1,3}) ?(?:of|von|de|di|sur|av|af|z|van|/) ?([0-9]{1,3})\b",
     re.IGNORECASE,
 )
 _PAGE_ALONE = re.compile(
-    r"\b(?:page|seite|blatt|página|pagina|sida|side|strona|oldal|hoja|folio|sheet)\W{0,3}([0-9]{1,3})\b"
+    r"\b(?:page|seite|blatt|página|pagina|sida|side|strona|strana|stránka|oldal|hoja|folio|sheet|blz\.?|bladzijde|sivu|sayfa)\W{0,3}([0-9]{1,3})\b"
     r"(?! ?(?:of|von|de|di|sur|av|af|z|van|/) ?[0-9])",
     re.IGNORECASE,
 )

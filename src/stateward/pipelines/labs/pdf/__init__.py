@@ -21,7 +21,14 @@ from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import PdfLine, lines_of
 from stateward.pipelines.kit.pdf.page_numbers import missing_pages
 from stateward.pipelines.kit.pdf.pages import PdfPage, read_pages, require_text
-from stateward.pipelines.labs.model import DAMAGED, NO_DATE, PAGE_MISSING, SCANNED, LabReading
+from stateward.pipelines.labs.model import (
+    AMENDED,
+    DAMAGED,
+    NO_DATE,
+    PAGE_MISSING,
+    SCANNED,
+    LabReading,
+)
 from stateward.pipelines.labs.pdf.headings import (
     DATE,
     collected_date,
@@ -33,7 +40,7 @@ from stateward.pipelines.labs.pdf.patients import count_patients
 from stateward.pipelines.labs.pdf.rows import observations_of
 from stateward.pipelines.labs.persons import SEVERAL
 from stateward.pipelines.labs.source import ReportSource
-from stateward.pipelines.labs.words import ENVIRONMENT
+from stateward.pipelines.labs.words import ENVIRONMENT, says_amended
 
 LETTERHEAD_LINES = 15
 CHARS_MIN = 60  # of the whole document: less is a scan
@@ -124,6 +131,10 @@ def read_pdf(source: ReportSource) -> LabReading:
             else "no date of collection was found"
         )
         decisions.append(f"{NO_DATE}: {why}; results have none")
+    if any(map(says_amended, texts)):
+        decisions.append(
+            f"{AMENDED}: the report says that it takes the place of an earlier one; see its remarks"
+        )
     if missing := missing_pages(pages):
         numbers = ", ".join(map(str, missing[:PAGES_NAMED_MAX]))
         decisions.append(

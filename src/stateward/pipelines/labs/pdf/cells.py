@@ -12,6 +12,7 @@ from stateward.pipelines.labs.words import flag_of_words, ordinal_of
 NUMERIC = frozenset({"quantity", "titre", "interval"})
 UNIT_WORDS_MAX = 4
 LETTERS = frozenset({"H", "L", "HH", "LL"})  # of flags; as units they are henry and litre
+_NO_RANGES = LETTERS | {"*", "**", "↑", "↓"}  # but flags of rows without a range
 WORD_FLAGS = LETTERS | {"A"}  # of results in words: abnormal
 CELL_GAP = 0.62  # of the height: a wider gap starts a new cell
 OPEN_GAP = 2.5  # of the height, inside of a range in brackets whose numbers are set flush: `[  0.5 -   1.5]`
@@ -54,11 +55,14 @@ _GLUED = re.compile(
     r"(?P<value>.*[0-9])\s?(?P<flag>\*{1,3}|!{1,2}|[↑↓▲▼⇑⇓]+|\+{1,3}|-{1,3}|[HL]{1,2}|[(\[](?:[HLA]{1,2})[)\]])"
 )
 _GLUED_BEFORE = re.compile(r"(?:[*!↑↓▲▼]|[HL]{1,2})(?=[<>≤≥]?[0-9.,])")
+_NOTE = re.compile(r"[#§†‡^][A-Za-z0-9]")  # behind a number: a mark that the laboratory explains
+_NOTE_BEFORE = re.compile(r"\[[A-Za-z]\]")  # the same before it
+_SIGN_BEHIND = re.compile(r"[*!↑↓▲▼⇑⇓]{1,3}|[HL]{1,2}")  # a word: no part of it, as a plus may be
 SIGN_APART = re.compile(r"[+\-−–]{1,2} [0-9]")
 _COLON = re.compile(r"^[:=]\s*(?=\S)")  # what joins a value to its name
 _LEADERS = re.compile(r"(?:\s?\.){4,}|_{4,}|…+")
 _DECORATION = re.compile(r"^\s*[-=*~]{2,}\s+|\s+[-=*~]{2,}\s*$")
-_DRAWN = re.compile(r"\s*[\[|][\s*|.xXo•\-–_=]*[\]|]$")
+_DRAWN = re.compile(r"\s*[*xXo•]?[\[|][\s*|.xXo•\-–_=]*[\]|][*xXo•]?$")
 _GRAPH = re.compile(r"[\[\]|()*xXo•.\-–—_=<>oO■□▪●○│┃]{3,}")
 
 
@@ -126,7 +130,8 @@ def split_value(text: str) -> Parts:
     if told is not None and is_touching:
         return told
     flags: list[str] = []
-    if len(words) > 1 and words[0].casefold() in _LEADING and _starts_number(words[1]):
+    is_mark = bool(words) and (words[0].casefold() in _LEADING or _NOTE_BEFORE.fullmatch(words[0]))
+    if is_mark and len(words) > 1 and _starts_number(words[1]):
         flags.append(words.pop(0))
     elif words and (found := _GLUED_BEFORE.match(words[0])):
         flags.append(found[0])
@@ -134,11 +139,14 @@ def split_value(text: str) -> Parts:
     range_ = _taken_range(words)
     while len(words) > 1 and is_flag(words[-1]) and is_result_start(words):
         flags.insert(0, words.pop())
+    if not flags and len(words) > 1 and _NOTE.fullmatch(words[-1]) and _starts_number(words[0]):
+        flags.append(words.pop())
     value, unit = _taken_unit(words)
     if (found := _GLUED.fullmatch(value)) and read_value(found["value"]).kind in NUMERIC:
         value = found["value"]
         flags.append(found["flag"])
-    return Parts(value, flags[0] if flags else "", unit, range_)
+    flag = " ".join(flags)
+    return Parts(value, flag if is_flag(flag) else flags[0] if flags else "", unit, range_)
 
 
 def _marked_word(words: list[str]) -> Parts | None:
@@ -149,6 +157,13 @@ def _marked_word(words: list[str]) -> Parts | None:
     *before, last = words
     if is_flag(last) and ordinal_of(" ".join(before)):
         return Parts(" ".join(before), last)
+    at = len(words)
+    while at > 1 and _SIGN_BEHIND.fullmatch(words[at - 1]):
+        at -= 1
+    flag = " ".join(words[at:])
+    is_worded = all(re.fullmatch(r"[^\W\d_]{3,}", word) for word in words[:at])
+    if flag and is_flag(flag) and (is_worded or ordinal_of(" ".join(words[:at]))):
+        return Parts(" ".join(words[:at]), flag)
     is_sign = is_flag(first) and not any(map(str.isalnum, first))
     return Parts(" ".join(rest), first) if is_sign and ordinal_of(" ".join(rest)) else None
 
@@ -245,9 +260,13 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
         unit, range_ = "", unit  # a test without a unit, whose range slipped into its column
     if (drawn := _DRAWN.search(range_)) and _is_limit(range_[: drawn.start()]):
         range_ = range_[: drawn.start()]
-    is_whole = _is_limit(range_) and not is_flag(read_range(range_).unit)
+    if range_ in _NO_RANGES:
+        return unit, "", range_
+    own = read_range(range_).unit
+    is_whole = _is_limit(range_) and not is_flag(own.split()[-1] if own else "")
     words = [] if is_whole else range_.split()
-    if len(words) > 1 and is_flag(words[-1]) and _ends_before(words):
+    is_behind_unit = is_known_unit(" ".join(words[:-1]))
+    if len(words) > 1 and is_flag(words[-1]) and (is_behind_unit or _ends_before(words)):
         flag = words.pop()
         range_ = " ".join(words)
     if (
@@ -267,9 +286,8 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
         elif moved and range_ and read_range(f"{rest} {range_}").kind == "interval":
             unit, range_ = moved, f"{rest} {range_}"
     if not unit and range_:
-        bare = re.sub(r"\s*\((?:calc|calculated|berechnet)\.?\)$", "", range_)
-        if is_known_unit(bare):
-            return bare, "", flag
+        if is_known_unit(range_):
+            return range_, "", flag
         unit, range_ = _unit_before_range(range_)
     return unit, range_, flag
 

@@ -28,7 +28,7 @@ BESIDE_MAX = 30.0  # points between a column and its date, where there is one fo
 GAP_MIN = 2.0  # points without a cell between two columns
 
 
-class _Cell(msgspec.Struct, frozen=True):
+class Cell(msgspec.Struct, frozen=True):
     text: str
     x0: float
     x1: float
@@ -46,7 +46,7 @@ def content_headings(body: Sequence[PdfLine]) -> list[Heading]:
         return []
     columns = [
         [cell for line in lines for cell in line if left <= (cell.x0 + cell.x1) / 2 < right]
-        for left, right in _spans(lines)
+        for left, right in spans_of(lines)
     ]
     columns = [column for column in columns if column]
     roles = _roles([[cell.text for cell in column] for column in columns])
@@ -68,7 +68,7 @@ def without_headings(body: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _with_dates(
-    headings: list[Heading], columns: Sequence[Sequence[_Cell]], body: Sequence[PdfLine]
+    headings: list[Heading], columns: Sequence[Sequence[Cell]], body: Sequence[PdfLine]
 ) -> list[Heading]:
     """Columns of numbers below a line of dates hold the results of those days."""
     numbers = [
@@ -100,20 +100,20 @@ def _with_dates(
     return headings
 
 
-def _heading_words(line: PdfLine) -> list[_Cell]:
+def _heading_words(line: PdfLine) -> list[Cell]:
     """The words of a line without labels: a date may stand right behind another heading."""
     words = [] if ":" in line.text else line.words
-    return [_Cell(word.text, word.x0, word.x1) for word in words]
+    return [Cell(word.text, word.x0, word.x1) for word in words]
 
 
-def _cells(line: PdfLine) -> list[_Cell]:
+def _cells(line: PdfLine) -> list[Cell]:
     return [
-        _Cell(" ".join(word.text for word in cell), cell[0].x0, cell[-1].x1)
+        Cell(" ".join(word.text for word in cell), cell[0].x0, cell[-1].x1)
         for cell in cells(line.words)
     ]
 
 
-def _is_row(line: Sequence[_Cell]) -> bool:
+def _is_row(line: Sequence[Cell]) -> bool:
     """Whether a line has words, and a number with a unit or a range."""
     texts = [cell.text for cell in line]
     has_number = any(map(_is_number, texts))
@@ -123,7 +123,7 @@ def _is_row(line: Sequence[_Cell]) -> bool:
     return len(texts) > 1 and has_number and has_more and any(map(_is_words, texts))
 
 
-def _spans(lines: Sequence[Sequence[_Cell]]) -> Iterator[tuple[float, float]]:
+def spans_of(lines: Sequence[Sequence[Cell]]) -> Iterator[tuple[float, float]]:
     """From where to where columns reach: between two of them hardly any cell stands."""
     spans = [cell for line in lines for cell in line]
     start, end = min(cell.x0 for cell in spans), max(cell.x1 for cell in spans)

@@ -12,7 +12,7 @@ from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.pdf.cells import cells, is_result, split_value, without_leaders
-from stateward.pipelines.labs.pdf.headings import is_line_of_headings
+from stateward.pipelines.labs.pdf.headings import headings_of, is_line_of_headings
 
 LINES_MIN = 3  # with a second name at the same place
 SAME_PLACE = 4.0  # points
@@ -24,16 +24,47 @@ Lines = Sequence[PdfLine]
 
 def parts_of(page: Lines) -> list[list[PdfLine]]:
     """The parts of a page to be read one after the other: the whole, or the left table, the right one and the rest."""
-    found = _gutter(page)
+    found = _headed_halves(page) or _halves(page)
     if found is None:
         return [list(page)]
-    first, last, x = found
-    start = _start(page, first, x)
-    end = _end(page, last, x)
+    start, end, x = found
     body = page[start:end]
     left = [half for line in body if (half := _half(line, -1e6, x))]
     right = [half for line in body if (half := _half(line, x, 1e6))]
     return [part for part in ([*page[:start], *left], right, list(page[end:])) if part]
+
+
+def has_two_headings(page: Lines) -> bool:
+    """Whether one line names the columns of two tables that stand side by side."""
+    return _headed_halves(page) is not None
+
+
+def _headed_halves(page: Lines) -> tuple[int, int, float] | None:
+    """The lines of two tables whose headings stand in one line, and where the right one begins.
+
+    Below that line the two halves need not share baselines: the name of one row may take two lines.
+    """
+    for at, line in enumerate(page):
+        tests = [each for each in headings_of(line) if each.role == "test"]
+        if len(tests) != 2:
+            continue
+        x = tests[1].x0 - MARGIN
+        halves = [[w for w in line.words if w.x0 < x], [w for w in line.words if w.x0 >= x]]
+        if not all(map(is_line_of_headings, halves)):
+            continue
+        end = next((n for n in range(at + 1, len(page)) if _crosses(page[n].words, x)), len(page))
+        if end - at > LINES_MIN:
+            return _start(page, at, x), end, x
+    return None
+
+
+def _halves(page: Lines) -> tuple[int, int, float] | None:
+    """The same of tables without headings, by their rows."""
+    found = _gutter(page)
+    if found is None:
+        return None
+    first, last, x = found
+    return _start(page, first, x), _end(page, last, x), x
 
 
 def _gutter(page: Lines) -> tuple[int, int, float] | None:

@@ -14,6 +14,7 @@ from stateward.pipelines.labs.pdf.headings import (
     headings_of,
     joined_headings,
 )
+from stateward.pipelines.labs.pdf.samples import sample_headings
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.words import SECTIONS, column_of, fold, specimen_of
 
@@ -21,6 +22,8 @@ TITLE_WORDS_MAX = 7
 BESIDE_MAX = (
     1.2  # of the height: half a line, as cells of a table are centred beside one of two lines
 )
+HEADING_GAP_MAX = 2.2  # of the height: a heading over two lines
+LIMITED = frozenset({"range", UNKNOWN})  # columns that may be parted into two limits
 _UNIT_LINE = re.compile(
     r"(?:.*\b)?(?:units?|einheit(?:en)?|unit[ée]s?|unidad(?:es)?|unità|eenheid|(?:results?|values?|werte|ergebnisse)\b.*\bin)"
     r"\s*[:=]?\s+(\S+(?: \S+)?)",
@@ -43,7 +46,7 @@ def table_blocks(page: Lines) -> Iterator[Block]:
     """The tables of a page. Lines above the first heading belong to the table of the page before, or to none."""
     block = Block([], [])
     last: PdfLine | None = None
-    joined = dict(joined_headings(page))
+    joined = {**dict(joined_headings(page)), **dict(sample_headings(page))}
     taken = -1
     for at, line in enumerate(page):
         if at == taken:
@@ -58,11 +61,31 @@ def table_blocks(page: Lines) -> Iterator[Block]:
             if block.body:
                 yield block
             block, last = Block(found, [], title, unit), line
+        elif last is not None and not block.body and (limits := _limits_below(block, last, line)):
+            block.headings, last = limits, line
         elif last is not None and not block.body and continues_heading(block.headings, last, line):
             last = line
         else:
             block.body.append(line)
     yield block
+
+
+def _limits_below(block: Block, last: PdfLine, line: PdfLine) -> list[Heading]:
+    """The headings with those of limits in place of what stands above them: `Mini  Maxi` below `Limits of quality`."""
+    if line.base - last.base > HEADING_GAP_MAX * last.height:
+        return []
+    found = [
+        Heading(column_of(text), part[0].x0, part[-1].x1, text)
+        for part in cells(line.words)
+        if (text := " ".join(word.text for word in part))
+    ]
+    pairs = [each.role for each in found]
+    if len(found) < 2 or pairs != ["low", "high"] * (len(found) // 2):
+        return []
+    left, right = found[0].x0, found[-1].x1
+    kept = [each for each in block.headings if each.x1 < left or each.x0 > right]
+    replaced = {each.role for each in block.headings} - {each.role for each in kept}
+    return sorted([*kept, *found], key=lambda each: each.x0) if replaced <= LIMITED else []
 
 
 def _headings_beside(page: Lines, at: int, found: Sequence[Heading]) -> tuple[list[Heading], int]:

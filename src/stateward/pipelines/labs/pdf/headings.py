@@ -19,8 +19,10 @@ from stateward.pipelines.labs.words import COLLECTED, column_of, fold, known_col
 
 WORDS_MAX = 5  # of one heading
 GAP_MAX = 1.2  # of the height, between two words of one heading
+BROKEN_GAP_MAX = 0.18  # of the height: a blank is wider
 SHARE_MIN = 0.55  # of the words of a heading line that headings explain
 BETWEEN_MAX = 8  # letters between a label and its date: `am`, `le`, `time`
+NUMBERED_MIN = 3  # columns of numbered samples, where no other heading is known
 SAMPLES_MIN = 2  # columns, of a table without a heading for results
 ROLES_MIN = 4  # cells of a line of headings most of which are not known
 TITLED_MIN = 3  # headings that may stand as close together as the words of a title
@@ -158,14 +160,31 @@ def _samples(headings: Sequence[Heading], line: PdfLine) -> list[Heading]:
     than samples: `Yours` and `Average`.
     """
     roles = {each.role for each in headings}
-    if not {"test", "unit"} <= roles or roles & _VALUES or ":" in line.text:
+    if roles & _VALUES or ":" in line.text:
         return []
+    if not {"test", "unit"} <= roles:
+        return _numbered_samples(headings, line)
     end = max(each.x1 for each in headings if each.role in ("test", "unit"))
     found = [each for each in _unknown_headings(headings, line) if each.role == UNKNOWN]
     is_behind = len(found) >= SAMPLES_MIN and all(each.x0 > end for each in found)
     if not is_behind or not _are_alike([each.text for each in found]):
         return []
     return [Heading("date", each.x0, each.x1, each.text) for each in found]
+
+
+def _numbered_samples(headings: Sequence[Heading], line: PdfLine) -> list[Heading]:
+    """The same where nothing else names tests or units: `Subsample 1`, `Subsample 2`, `Subsample 3`."""
+    unknown = _unknown_headings(headings, line)
+    first = unknown[0].text.split()[0] if unknown else ""
+    alike = [
+        each for each in unknown if re.fullmatch(rf"{re.escape(first)} [0-9]{{1,2}}", each.text)
+    ]
+    if len(alike) < NUMBERED_MIN or unknown[: len(alike)] != alike:
+        return []
+    return [
+        Heading("date" if each in alike else UNKNOWN, each.x0, each.x1, each.text)
+        for each in unknown
+    ]
 
 
 def _are_alike(names: Sequence[str]) -> bool:
@@ -299,6 +318,28 @@ def joined_headings(page: Sequence[PdfLine]) -> Iterator[tuple[int, list[Heading
             if others and {each.role for each in others} <= {"unit", "range", "flag", "test"}:
                 yield below, sorted([*dates, *others], key=lambda each: each.x0)
                 break
+
+
+def headings_without_values(line: PdfLine) -> list[Heading]:
+    """The headings of a line that names tests and units, and no result; none if it is no such line."""
+    found = max((_join_broken(line), line), key=lambda each: len({h.role for h in _headings_of(each)}))  # fmt: skip
+    headings = _headings_of(found)
+    roles = {each.role for each in headings}
+    if not {"test", "unit"} <= roles or roles & _VALUES or ":" in line.text:
+        return []
+    return sorted([*headings, *_unknown_headings(headings, found)], key=lambda each: each.x0)
+
+
+def _join_broken(line: PdfLine) -> PdfLine:
+    """The line with letters put together that some programs set apart: `De te rm in a n d`."""
+    words: list[PdfWord] = []
+    for word in line.words:
+        last = words[-1] if words else None
+        if last is not None and word.x0 - last.x1 < BROKEN_GAP_MAX * (last.bottom - last.top):
+            words[-1] = replace(last, text=last.text + word.text, x1=word.x1)
+        else:
+            words.append(word)
+    return replace(line, words=words, text=" ".join(word.text for word in words))
 
 
 def _headings_of(line: PdfLine) -> list[Heading]:

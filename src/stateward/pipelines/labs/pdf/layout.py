@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.pdf.cells import cells, is_flag
+from stateward.pipelines.labs.pdf.columns import Cell, spans_of
 from stateward.pipelines.labs.pdf.headings import COUNTER, UNKNOWN, Heading
 from stateward.pipelines.labs.pdf.legends import is_legend
 from stateward.pipelines.labs.ranges import read_range
@@ -24,6 +25,7 @@ ELSEWHERE = "elsewhere"  # the role of a column that belongs to another value of
 ROLE_SHARE = 0.6  # of the cells of a column with an unknown heading that tell what it holds
 LIMIT_ROWS_MIN = 3  # with two numbers each, before two unknown columns are taken for limits
 RUNNING_WORDS_MIN = 4
+CELL_LINES_MIN = 4  # from which columns are told by their cells alone
 FLUSH = 1.0  # points
 FLUSH_MIN = 3  # words
 EVERYWHERE = 1e6  # points: beyond any paper
@@ -124,16 +126,20 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
             *group,
         ]
     group = sorted(group, key=lambda each: each.x0)
-    spans = [
-        (word.x0, word.x1)
+    lines = [
+        [
+            inside
+            for cell in found
+            if not _is_running_text(cell, group)
+            and (inside := [word for word in cell if left <= (word.x0 + word.x1) / 2 < right])
+        ]
         for line in body
         if len(found := cells(line.words)) > 1 and not is_legend(line.text)
-        for cell in found
-        if not _is_running_text(cell, group)
-        for word in cell
-        if left <= (word.x0 + word.x1) / 2 < right
     ]
-    borders = [_border(first, second, spans) for first, second in pairwise(group)]
+    borders = _borders_by_cells(group, lines)
+    if not borders:
+        spans = [(word.x0, word.x1) for line in lines for cell in line for word in cell]
+        borders = [_border(first, second, spans) for first, second in pairwise(group)]
     edges = [left, *borders, right]
     columns = tuple(
         Column(heading.role, start, end, _column_text(heading))
@@ -146,6 +152,55 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
     return _with_roles(
         Layout(columns, left, right, is_antibiogram=is_antibiogram, title=title), body
     )
+
+
+def _borders_by_cells(
+    group: Sequence[Heading], lines: Sequence[Sequence[Sequence[PdfWord]]]
+) -> list[float]:
+    """The gaps between the columns that cells make up, where there are as many as headings; none if they disagree.
+
+    A heading in the middle of a wide column may stand over none of its cells, and nearer to those of the next one.
+    """
+    rows = [[Cell("", cell[0].x0, cell[-1].x1) for cell in line] for line in lines if len(line) > 1]
+    if len(rows) < CELL_LINES_MIN:
+        return []
+    spans = [*spans_of(rows)]
+    borders = [end for _, end in spans[:-1]]
+    edges = [-EVERYWHERE, *borders, EVERYWHERE]
+    is_told = len(spans) == len(group) and all(
+        start <= heading.center < end
+        for heading, start, end in zip(group, edges, edges[1:], strict=False)
+    )
+    return borders if is_told else _borders_by_nearest(group, rows, spans)
+
+
+def _borders_by_nearest(
+    group: Sequence[Heading], rows: Sequence[Sequence[Cell]], spans: Sequence[tuple[float, float]]
+) -> list[float]:
+    """The same where columns are empty: each column of cells is that of the nearest heading, and none of two."""
+    if len(spans) >= len(group):
+        return []
+    reaches = [(each.x0, each.x1) for each in group]
+    last = -1
+    for start, end in spans:
+        inside = [c for row in rows for c in row if start <= (c.x0 + c.x1) / 2 < end]
+        if not inside:
+            return []
+        usual = sorted(inside, key=lambda cell: cell.x0 + cell.x1)[len(inside) // 2]
+        # A few cells of a column that is nearly empty may stand apart from the others.
+        inside = [cell for cell in inside if cell.x0 < usual.x1 and cell.x1 > usual.x0]
+        x0, x1 = min(cell.x0 for cell in inside), max(cell.x1 for cell in inside)
+        nearest = min(range(len(group)), key=lambda at: _distance(group[at], x0, x1))
+        if nearest <= last:
+            return []
+        reaches[nearest], last = (x0, x1), nearest
+    gaps = [(first[1], second[0]) for first, second in pairwise(reaches)]
+    return [(right + left) / 2 for right, left in gaps] if all(r <= x for r, x in gaps) else []
+
+
+def _distance(heading: Heading, x0: float, x1: float) -> float:
+    """How far the middle of a heading is from that of cells: nothing above them."""
+    return 0.0 if x0 <= heading.center <= x1 else abs(heading.center - (x0 + x1) / 2)
 
 
 def _is_running_text(cell: Sequence[PdfWord], group: Sequence[Heading]) -> bool:
@@ -206,6 +261,8 @@ def _with_limits(layout: Layout, body: Sequence[PdfLine]) -> Layout:
 
 
 def _role_of(texts: Sequence[str], known: Collection[str]) -> str:
+    if sum(text[:1] == "±" for text in texts) > ROLE_SHARE * len(texts):
+        return "method"  # how sure it is
     tests = {
         "flag": is_flag,  # before units: H is henry, and L a litre
         "unit": is_known_unit,

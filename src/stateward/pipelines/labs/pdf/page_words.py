@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.lines import baseline_rows
 from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
+from stateward.pipelines.labs.pdf.letter_heights import with_font_heights
 from stateward.pipelines.labs.words import column_of, fold
 
 MARKED_MIN = 2  # lines that begin with the sign, or hold it, besides the one that explains it
@@ -21,6 +22,7 @@ _PAGE_NUMBER = re.compile(
     r"(?i)\b(?:page|seite|p[aá]gina|sida|side|strona|blatt|pag\.?)\W{0,2}[0-9]+"
 )
 _SIGN = re.compile(r"[^\w\s.,:;()\[\]<>=/%\-+]{1,3}")
+_SENTENCE_END = re.compile(r"[^\W\d_]{3}[.;]$")  # of a word: `ca.` and `15189.` end none
 # What a laboratory says of a sign that has nothing to do with a result: who accredits the method, or carries it out.
 _ABOUT_METHOD = re.compile(
     r"akkredit|accredit|acredit|ackredit|cofrac|dakks|ukas\b|sanas\b|\bnata\b|inab\b|accredia|\benac\b"
@@ -36,6 +38,7 @@ _ABOUT_VALUE = re.compile(
 
 def table_words(pages: Sequence[PdfPage]) -> list[PdfPage]:
     """The pages without what is no part of any result."""
+    pages = [with_font_heights(page) for page in pages]
     marks = method_marks(pages)
     first = _texts(pages[0].words) if pages else []
     return [
@@ -73,12 +76,22 @@ def _is_explained(sign: str, rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _part_about(sign: str, texts: Sequence[str]) -> Sequence[str]:
-    """The words of a line from a sign to the next one: `* out of range   # accredited` explains each by itself."""
+    """The sentence of a line that holds a sign, up to the next sign: `* out of range. Laboratory accredited ...`.
+
+    `* out of range   # accredited` explains each sign by itself, too.
+    """
     if sign not in texts:
         return texts
-    start = texts.index(sign)
-    ends = [at for at, text in enumerate(texts) if at > start and _SIGN.fullmatch(text)]
-    return texts[start : ends[0]] if ends else texts[start:] if start else texts
+    at = texts.index(sign)
+    before = [n + 1 for n, text in enumerate(texts[:at]) if _SENTENCE_END.search(text)]
+    after = [
+        n if _SIGN.fullmatch(texts[n]) else n + 1
+        for n in range(at + 1, len(texts))
+        if _SIGN.fullmatch(texts[n]) or _SENTENCE_END.search(texts[n])
+    ]
+    start = before[-1] if before else 0
+    has_others = any(_SIGN.fullmatch(text) for n, text in enumerate(texts) if n != at)
+    return texts[at if has_others else start : after[0] if after else len(texts)]
 
 
 def _without_repeats(

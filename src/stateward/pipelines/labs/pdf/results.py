@@ -26,8 +26,9 @@ from stateward.pipelines.labs.pdf.cells import (
 )
 from stateward.pipelines.labs.pdf.headings import DATE, UNKNOWN
 from stateward.pipelines.labs.pdf.row import Row
-from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.ranges import flag_of, read_range
 from stateward.pipelines.labs.table import iso_date, limits
+from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
 
 NOT_MEASURED = frozenset("-–—./")  # on one of several dates
@@ -48,7 +49,8 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
     is_letter = (unit in LETTERS and _is_titre(row)) or (
         unit in WORD_FLAGS and _has_only_words(row)
     )
-    if not marks and (is_letter or (has_own_unit and is_flag(unit))):
+    is_sign = is_flag(unit) and not any(map(str.isalnum, unit)) and not is_known_unit(unit)
+    if not marks and (is_letter or is_sign or (has_own_unit and is_flag(unit))):
         unit, marks = "", unit
     comment = "\n".join(
         filter(
@@ -71,8 +73,11 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
         if not parts.value or is_graph(parts.value) or (date and parts.value in NOT_MEASURED):
             continue
         problems: tuple[str, ...] = (ROW_UNREAD,) if row.is_unread else ()
-        is_day = DATE.search(date) is not None  # else the name of a sample
-        when, is_sure = iso_date(date, order) if is_day else (collected, True)
+        day = DATE.search(date)  # behind the name of a sample, if it has one
+        sample = date if day is None else date[: day.start()].strip()
+        when, is_sure = (
+            iso_date(date[day.start() :], order) if day is not None else (collected, True)
+        )
         if row.has_unread:
             problems = (*problems, CELL_UNREAD)
         if is_unsure:
@@ -88,6 +93,7 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             if has_pair and not parts.range
             else flag or next((each for each in (noted, status) if is_flag(each)), "")
         )
+        range_, flag = _without_star(range_, flag, parts.value)
         more = "" if is_flag(marks) or is_graph(marks) else marks
         if more and not flag and len(more.split()) <= FLAG_WORDS_MAX:
             flag, more = more, ""
@@ -104,11 +110,20 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             collected=when,
             section=row.section,
             shared_unit=row.shared_unit,
-            comment="\n".join(filter(None, ("" if is_day else date, comment, more))),
+            comment="\n".join(filter(None, (sample, comment, more))),
             meaning=row.meaning,
             problems=problems,
             where=_place(row),
         )
+
+
+def _without_star(range_: str, flag: str, value: str) -> tuple[str, str]:
+    """A range without the star behind it, which is the flag of a value outside of it, else a note on the range."""
+    bare = range_.removesuffix("*").rstrip()
+    if bare == range_ or read_range(bare).kind != "interval":
+        return range_, flag
+    is_outside = flag_of(read_value(value), read_range(bare)) in ("H", "L")
+    return bare, flag or ("*" if is_outside else "")
 
 
 def _unread_line(row: Row, collected: str) -> Observation:

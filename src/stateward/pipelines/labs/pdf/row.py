@@ -13,10 +13,10 @@ from stateward.pipelines.labs.words import LABELS, LINES, fold
 
 NAME_CHARS_MAX = 120
 NEAR = 1.8  # of the height: a line that continues the one above is not farther below
-# A zero, a plus or brackets before many digits: `020 7946 0102`, `+44 20 7946 0102`, `(555) 010-2233`.
+# A zero, a plus or brackets before many digits: `020 7946 0102`, `+44 20 7946`, `(555) 010-2233`; or `555.555.0199`.
 _PHONE = re.compile(
     r"(?<![\w.,])(?:\+[0-9]{1,3}[ .-]?(?:\(0\))?|0(?=[0-9])|\([0-9]{2,5}\) ?(?=[0-9]{3,4}[- ][0-9]))"
-    r"[0-9]+(?:[ /.-][0-9]{2,})*(?![\w.,]?[0-9])"
+    r"[0-9]+(?:[ /.-][0-9]{2,})*(?![\w.,]?[0-9])|(?<![\w.,])[0-9]{3}\.[0-9]{3}\.[0-9]{4}(?![\w.,]?[0-9])"
 )
 PHONE_DIGITS_MIN = 9
 _STREET = re.compile(
@@ -92,7 +92,8 @@ def is_of_paper(row: Row) -> bool:
     is_page = _PAGE.fullmatch(value) is not None or (
         counted is not None and value in counted.groups()
     )
-    return is_phone or is_said or is_dated or is_page
+    is_label = ":" in value and is_administrative(value)  # `Client services   Specimen: AB123`
+    return is_phone or is_said or is_dated or is_page or is_label
 
 
 def _digits(text: str) -> int:

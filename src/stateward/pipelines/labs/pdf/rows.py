@@ -30,7 +30,7 @@ from stateward.pipelines.labs.pdf.cells import (
 from stateward.pipelines.labs.pdf.columns import content_headings, without_headings
 from stateward.pipelines.labs.pdf.evidence import is_clearly_better
 from stateward.pipelines.labs.pdf.flowsheet import flowsheet_rows
-from stateward.pipelines.labs.pdf.halves import parts_of
+from stateward.pipelines.labs.pdf.halves import has_two_headings, parts_of
 from stateward.pipelines.labs.pdf.headed import Block, table_blocks
 from stateward.pipelines.labs.pdf.headings import CollectedAt, Heading, is_dated_label
 from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
@@ -78,6 +78,7 @@ SMALL_PRINT = 0.88  # of the height of a row: a method or remark below its name
 LARGE = 1.06  # of the height of a row: a title
 COMMENT_CHARS_MAX = 2000
 SECTION_WORDS_MAX = 7
+SMALL_NAMES_MIN = 3
 SENTENCE_WORDS_MIN = 3
 _OPEN_END = re.compile(r"(?:[,/(\-–]|\b(?:and|und|et|y|of|de|der|in|im|mit|with))$", re.IGNORECASE)
 
@@ -144,10 +145,16 @@ def _best_reading(
     before = copy(reader)
     rows = reader.read_lines(page)
     if len(halves) > 1:
-        apart = [row for part in halves for row in before.read_lines(part)]
-        if is_clearly_better(apart, rows):
+        apart = [row for part in halves for row in before.read_lines(part, is_half=True)]
+        is_told = has_two_headings(page) and _unread(apart) <= _unread(rows)
+        if is_told or is_clearly_better(apart, rows):
             return apart, before, [*halves]
     return rows, reader, [page]
+
+
+def _unread(rows: Sequence[Row]) -> int:
+    """How many rows of a reading could not be read, or have a text in none of their fields."""
+    return sum(row.is_unread or row.has_unread for row in rows)
 
 
 class _PageReader:
@@ -159,14 +166,16 @@ class _PageReader:
             Heading
         ] = []  # of the latest table whose columns were told by what they hold
         self._section = ""
+        self._is_half = False
 
     @property
     def has_headings(self) -> bool:
         """Whether headings were found that are known."""
         return bool(self._headings)
 
-    def read_lines(self, lines: Lines) -> list[Row]:
-        """The rows of a page, or of a part of it."""
+    def read_lines(self, lines: Lines, *, is_half: bool = False) -> list[Row]:
+        """The rows of a page, or of a part of it that stands beside another."""
+        self._is_half = is_half
         rows, others = flowsheet_rows(lines)
         pairs, others = paired_tables(others)
         rows += pairs
@@ -201,7 +210,13 @@ class _PageReader:
         section = self._section
         body = without_blocks(block.body)
         for layout in layouts_of(headings, block.body):
-            table = _Table(layout, layout.title or section, is_certain=is_certain, unit=block.unit)
+            table = _Table(
+                layout,
+                layout.title or section,
+                is_certain=is_certain,
+                is_beside=self._is_half or layout.is_one_of_several,
+                unit=block.unit,
+            )
             rows += table.read(body)
             section = table.section
         return rows, section
@@ -220,8 +235,11 @@ def _date_of_sample(
 class _Table:
     """One table, line by line."""
 
-    def __init__(self, layout: Layout, section: str, *, is_certain: bool, unit: str = "") -> None:
+    def __init__(
+        self, layout: Layout, section: str, *, is_certain: bool, is_beside: bool, unit: str = ""
+    ) -> None:
         self.section = section
+        self._is_beside = is_beside  # another table
         self._unit = unit
         self._layout = layout
         self._line = LineReader(layout)
@@ -231,6 +249,7 @@ class _Table:
         # A name whose value may follow on the next line, or a section.
         self._held: Row | None = None
         self._pitch = 0.0
+        self._has_small_names = False
 
     def read(self, body: Lines) -> list[Row]:
         """The rows of a body."""
@@ -243,6 +262,7 @@ class _Table:
         ]
         self._pitch = self._row_distance(seen)
         self._line.learn([words for _, words in seen])
+        self._has_small_names = self._names_begin_small(seen)
         for at, (line, words) in enumerate(seen):
             row = self._line.row(line, words, self.section)
             below = seen[at + 1][0] if at + 1 < len(seen) else None
@@ -252,6 +272,11 @@ class _Table:
             self._take(row)
         self._let_go()
         return self._rows
+
+    def _names_begin_small(self, seen: list[tuple[PdfLine, list[PdfWord]]]) -> bool:
+        """Whether names of this laboratory begin with small letters (`cNa+`), which then tell no rest of a name."""
+        rows = (self._line.row(line, words, "") for line, words in seen)
+        return sum(bool(row.values) and row.name[:1].islower() for row in rows) >= SMALL_NAMES_MIN
 
     def _row_distance(self, seen: list[tuple[PdfLine, list[PdfWord]]]) -> float:
         bases = [line.base for line, words in seen if len(cells(words)) > 1]
@@ -338,6 +363,7 @@ class _Table:
             and is_rest
             and self._is_near(held, row)
             and self._begins_inside(row.name, held.name)
+            and not (self._has_small_names and row.name[:1].islower())
         ):
             row.name = f"{held.name} {row.name}"
             row.words = [*held.words, *row.words]
@@ -593,7 +619,7 @@ class _Table:
         has_more = any(held.texts.get(role) for role in ("unit", "range"))
         label, colon, _ = held.name.partition("(")[0].partition(": ")
         is_labelled = bool(colon) and not _is_section(label)  # `Blood group: A positive`
-        is_beside = self._layout.is_one_of_several and is_name(held.name)
+        is_beside = self._is_beside and is_name(held.name)
         is_row = has_more or is_labelled or (is_beside and fold(held.name) not in SECTIONS)
         if is_row and self._is_in_line(held):
             self._give_unread(held)
