@@ -396,3 +396,34 @@ def test_a_bulk_decision_and_one_about_its_last_record_do_not_wait_for_each_othe
 
     for each in databases:
         each.close()
+
+
+def test_to_undo_a_bulk_decision_leaves_one_that_was_made_anew_meanwhile(postgres_url: str) -> None:
+    from stateward.storage.postgres import PostgresDatabase
+
+    databases = [PostgresDatabase(postgres_url) for _ in range(3)]
+    engine, other = ReviewEngine(databases[0]), ReviewEngine(databases[1])
+    record = engine.contract()
+    many(engine, [record], "reject", notes="not ours")
+
+    def is_waiting() -> bool:
+        return bool(
+            databases[2].rows(
+                "SELECT 1 FROM pg_stat_activity"
+                " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+        )
+
+    with ThreadPoolExecutor(1) as pool:
+        with databases[0].transaction():
+            engine.rig.store.load([record.id], lock=True)
+            undoing = pool.submit(other.reviews.undo_batch, "RB_1", actor=ADA)
+            wait_until(lambda: undoing.done() or is_waiting())
+            held(engine, record)
+        with pytest.raises(UnknownName):
+            undoing.result()
+
+    assert after(engine, 60) == 1
+    assert engine.rig.now(record).status != "review_required"
+    for each in databases:
+        each.close()

@@ -339,9 +339,9 @@ class Reviews(ReviewTasks):
         with self._store.transaction():
             found = self._pending.of_batch(batch, actor=actor)
             records = self._store.load([each.record_id for each in found], lock=True)
-            undone = [
+            undone = [  # read again: one that its author replaced meanwhile is no longer of this bulk decision
                 each
-                for each in found
+                for each in self._pending.of_batch(batch, actor=actor)
                 if (record := records.get(each.record_id)) is not None
                 if each.is_valid(record) and (not machines or record.machine in machines)
             ]
