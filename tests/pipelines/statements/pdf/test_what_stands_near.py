@@ -194,6 +194,16 @@ def test_a_statement_that_is_stamped_void_is_told(tmp_path: Path) -> None:
     assert found.flags == ["BOOKING_UNPROVEN"]
 
 
+def test_a_row_that_is_struck_out_is_told(tmp_path: Path) -> None:
+    paper = page(*TOTALLED, [(110, "Nieuw saldo op 30/04/2025"), (-547, "140,00")])
+    y = paper.size[1] - (60 + 4 * 12) + 3  # through the amount of the shop
+    paper._pages[-1].append(f"0.8 w 428 {y:.1f} m 456 {y:.1f} l S")
+
+    found = read_bytes(tmp_path, paper.pdf())
+
+    assert found.flags == ["BOOKING_UNPROVEN"]
+
+
 HEADING: Line = [
     (44, "Date"),
     (200, "Description"),

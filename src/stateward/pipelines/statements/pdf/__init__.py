@@ -91,7 +91,7 @@ from stateward.pipelines.statements.pdf.rows import (
 )
 from stateward.pipelines.statements.pdf.side_totals import contradicted_totals
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
-from stateward.pipelines.statements.pdf.stamps import stamped_problem
+from stateward.pipelines.statements.pdf.stamps import stamped_problem, struck_problem
 from stateward.pipelines.statements.pdf.tables import PdfTable, has_heading, tables_of
 from stateward.pipelines.statements.pdf.titles import direction_of
 from stateward.pipelines.statements.pdf.tokens import (
@@ -207,7 +207,6 @@ def read_pdf(
                 password=password,
                 pages_max=pages_max,
                 on_damaged=left_out.append if is_lenient else None,
-                with_marks=False,
             )
         )
         for page in pages:
@@ -318,6 +317,7 @@ class _Assembler:
         self._report_unread(free)
         self._report_pictures()
         self._problems += stamped_problem(self._stamped, self._lines)
+        self._problems += struck_problem(self._stamped)
         self._report_missing_pages(sections)
         return StatementReading(
             format="pdf", sections=sections, problems=self._problems, decisions=self._decisions

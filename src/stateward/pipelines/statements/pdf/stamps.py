@@ -1,4 +1,4 @@
-"""What is stamped across a page: that the statement does not count, or that another one replaces it."""
+"""What is stamped across a page or struck out on it: that a statement, or a row of it, does not count."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
@@ -6,7 +6,7 @@ from statistics import median
 from stateward.pipelines.kit.pdf.pages import PdfPage
 from stateward.pipelines.statements.model import RowPlace, StatementProblem
 from stateward.pipelines.statements.pdf import vocabulary as vocab
-from stateward.pipelines.statements.pdf.tokens import StatementLine
+from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals
 
 LARGE_MIN = 1.6  # of the usual height: words of a stamp that stands upright
 WORDS_MAX = 12  # more are a sentence about something
@@ -33,6 +33,19 @@ def stamped_problem(
                     raw=text[:RAW_CHARS_MAX],
                 )
                 return
+
+
+def struck_problem(pages: Iterable[PdfPage]) -> Iterator[StatementProblem]:
+    """The first page on which an amount has a line through it: a person took it out, or another holds in its place."""
+    for page in pages:
+        if any(map(has_decimals, page.struck.split())):
+            yield StatementProblem(
+                code="BOOKING_UNPROVEN",
+                message=f"{page.struck[:RAW_CHARS_MAX]!r} is struck out on the page, and was read all the same",
+                place=RowPlace(page.number),
+                raw=page.struck[:RAW_CHARS_MAX],
+            )
+            return
 
 
 def _large(page: PdfPage) -> list[str]:
