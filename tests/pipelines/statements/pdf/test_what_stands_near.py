@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from lab.documents.statements import Paper
 from lab.documents.statements.paper import A4
 from tests.pipelines.statements.pdf.judging import write
@@ -270,3 +272,32 @@ def test_a_balance_on_a_day_without_a_year_ends_the_rows_that_a_page_carries_for
     assert found.amounts == ["-5.00", "30.00", "-20.00"]
     assert found.checks[0]["closing"] == "105.00"
     assert found.flags == []
+
+
+@pytest.mark.parametrize(("balance", "flags"), [("100.00", ["ACCOUNT_UNPROVEN"]), ("700.00", [])])
+def test_balances_that_go_on_in_the_rows_of_another_account_are_told(
+    tmp_path: Path, balance: str, flags: list[str]
+) -> None:
+    title: Line = [(44, "Statement of account 01/03/2025 to 31/03/2025 USD")]
+    paper = page(
+        title,
+        [(44, "Account number: 12345678")],
+        HEADING,
+        [(200, "Opening balance"), (-560, "100.00")],
+        [(44, "03/03/2025"), (200, "Shop"), (-420, "5.00"), (-560, "95.00")],
+        [(44, "13/03/2025"), (200, "Pay"), (-495, "25.00"), (-560, "120.00")],
+    )
+    paper.page()
+    lines: list[Line] = [
+        title,
+        [(44, "Account number: 87654321")],
+        HEADING,
+        [(44, "15/03/2025"), (200, "Rent"), (-420, "20.00"), (-560, balance)],
+        [(200, "Closing balance"), (-560, balance)],
+    ]
+    for at, texts in enumerate(lines):
+        write(paper, 60 + at * 12, texts)
+
+    found = read_bytes(tmp_path, paper.pdf())
+
+    assert [flag for flag in found.flags if flag == "ACCOUNT_UNPROVEN"] == flags

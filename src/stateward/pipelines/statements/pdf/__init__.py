@@ -89,6 +89,7 @@ from stateward.pipelines.statements.pdf.rows import (
     missing_dates,
     opening_of,
 )
+from stateward.pipelines.statements.pdf.run_on import run_on_accounts
 from stateward.pipelines.statements.pdf.side_totals import contradicted_totals
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.stamps import stamped_problem, struck_problem
@@ -318,6 +319,7 @@ class _Assembler:
         self._report_pictures()
         self._problems += stamped_problem(self._stamped, self._lines)
         self._problems += struck_problem(self._stamped)
+        self._problems += run_on_accounts(sections, [list(each.rows) for each in sections])
         self._report_missing_pages(sections)
         return StatementReading(
             format="pdf", sections=sections, problems=self._problems, decisions=self._decisions
