@@ -81,6 +81,25 @@ def test_dates_below_a_name_that_sounds_like_money_are_dates(tmp_path: Path) -> 
     assert found.flags == []
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "flags"),
+    [("Dato", "Rentedato", []), ("Transaction date", "Dag X", ["DATE_UNPROVEN"])],
+)
+def test_a_second_day_below_an_unknown_name_is_doubted_beside_that_of_a_purchase_alone(
+    tmp_path: Path, first: str, second: str, flags: list[str]
+) -> None:
+    found = read(
+        tmp_path,
+        [(44, "Statement of account 01/03/2025 to 31/03/2025 USD")],
+        [(44, first), (130, "Text"), (308, second), (-457, "Amount"), (-549, "Balance")],
+        [(44, "03/03/2025"), (130, "Shop"), (308, "05/03/2025"), (-457, "-5.00"), (-549, "95.00")],
+        [(44, "13/03/2025"), (130, "Pay"), (308, "15/03/2025"), (-457, "25.00"), (-549, "120.00")],
+    )
+
+    assert found.dates == ["2025-03-03", "2025-03-13"]
+    assert found.flags == flags
+
+
 def test_of_two_days_in_each_row_one_without_a_name_is_told_even_where_some_are_equal(
     tmp_path: Path,
 ) -> None:

@@ -303,7 +303,7 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
                 for other in others:
                     other.role = vocab.VALUE_DATE
                 is_value = False
-            elif others and not column.role and not _name_booking(others):
+            elif not column.role and any(vocab.is_purchase_date(other.text) for other in others):
                 heading.has_open_dates = True  # a name that is not known may be that of the booking
             column.role = vocab.VALUE_DATE if is_value else vocab.DATE
     # Of two columns of dates without a known name, either may be that of the bookings.
