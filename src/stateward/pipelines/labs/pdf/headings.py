@@ -331,7 +331,7 @@ def headings_without_values(line: PdfLine) -> list[Heading]:
 
 
 def _join_broken(line: PdfLine) -> PdfLine:
-    """The line with letters put together that some programs set apart: `De te rm in a n d`."""
+    """The line with letters put together that some programs set apart: `D e t e r m i n a n d`."""
     words: list[PdfWord] = []
     for word in line.words:
         last = words[-1] if words else None

@@ -274,7 +274,7 @@ class _Table:
         return self._rows
 
     def _names_begin_small(self, seen: list[tuple[PdfLine, list[PdfWord]]]) -> bool:
-        """Whether names of this laboratory begin with small letters (`cNa+`), which then tell no rest of a name."""
+        """Whether names of this laboratory begin with small letters (`p-Kalium`), which then tell no rest of a name."""
         rows = (self._line.row(line, words, "") for line, words in seen)
         return sum(bool(row.values) and row.name[:1].islower() for row in rows) >= SMALL_NAMES_MIN
 
