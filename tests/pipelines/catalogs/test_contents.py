@@ -1,8 +1,10 @@
 """What the columns of a price list are where its headings do not say it, and prices that contradict each other."""
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+import xlsxwriter
 
 from stateward.core.model import Json
 from tests.pipelines.catalogs.reading import Read, read
@@ -144,3 +146,44 @@ def test_a_sheet_with_amounts_and_without_headings_of_products_is_flagged_as_unr
     assert flags(with_others) == ["SHEET_UNREAD"]
     assert any("'Sheet3'" in each for each in with_others.about["notes"])
     assert flags(without) == []
+
+
+@pytest.mark.parametrize(("name", "expected"), [("Versandkosten", []), ("Mehr", ["SHEET_UNREAD"])])
+def test_a_sheet_whose_name_says_that_it_lists_no_products_is_left_out_without_a_flag(
+    tmp_path: Path, name: str, expected: list[str]
+) -> None:
+    file = BytesIO()
+    with xlsxwriter.Workbook(file) as written:
+        for title, rows in (
+            ("Artikel", [("SKU", "Title", "Price"), ("A1", "Garden hose", 3.5), ("A2", "Pipe", 2)]),
+            (name, [("Ziel", "Paket"), ("Germany", 4.9), ("Austria", 9.5), ("France", 12.9)]),
+        ):
+            sheet = written.add_worksheet(title)
+            for number, cells in enumerate(rows):
+                sheet.write_row(number, 0, cells)
+
+    assert flags(read(tmp_path, file.getvalue())) == expected
+
+
+def test_signs_of_a_currency_are_no_numbers_of_products_and_yes_or_no_is_no_price(
+    tmp_path: Path,
+) -> None:
+    text = "Code;Title;Symbol;Price;Clearance\nA1;Pen blue;€;1,50;yes\nA2;Pen red;€;2,50;no\n"
+    done = read(tmp_path, text)
+
+    assert [(each["sku"], each["price"]) for each in done.products] == [
+        ("A1", "1.50"),
+        ("A2", "2.50"),
+    ]
+    assert "OTHER_PRICE_UNREADABLE" not in notes(done)
+
+
+@pytest.mark.parametrize(
+    "heading", ["Preis pro Liter", "Competitor price", "Cost of packing", "Alter Preis"]
+)
+def test_a_price_of_something_else_is_not_taken_before_the_one_of_the_product(
+    tmp_path: Path, heading: str
+) -> None:
+    text = f"SKU;Title;{heading};Preis Flasche\nA1;Barbera;10,00;7,50\nA2;Soave;12,00;9,00\n"
+
+    assert [each["price"] for each in read(tmp_path, text).products] == ["7.50", "9.00"]

@@ -286,3 +286,36 @@ def test_the_sign_of_a_total_says_nothing_of_the_signs_of_rows(tmp_path: Path) -
     found = read_bytes(tmp_path, text)
 
     assert found.amounts == ["12000.00", "45000.00", "-7000.00"]
+
+
+def test_counts_of_each_account_or_day_are_compared_with_the_rows_beside_them(
+    tmp_path: Path,
+) -> None:
+    head = "Date;Text;Amount\n"
+    text = "03.03.2025;A;-5,00\n03.03.2025;B;-7,00\nTransactions;2;\n15.03.2025;C;20,00\nTransactions;{};\n"
+
+    right, wrong = (read_bytes(tmp_path, head + text.format(count)) for count in (1, 9))
+
+    assert right.flags == []
+    assert wrong.flags == ["NOT_RECONCILED"]
+
+
+@pytest.mark.parametrize("name", ["Due Date", "Statement Date", "Card expiry date"])
+def test_a_date_of_another_thing_left_of_value_dates_is_not_that_of_the_booking(
+    tmp_path: Path, name: str
+) -> None:
+    text = f"{name},Value Date,Text,Amount\n2025-03-20,2025-03-05,Shop A,-5.00\n2025-03-28,2025-03-16,Pay,20.00\n"
+
+    assert read_bytes(tmp_path, text).dates == ["2025-03-05", "2025-03-16"]
+
+
+@pytest.mark.parametrize(
+    "text", ["PADARIA AMANHÃ\u00a0LTDA", "PULLAA JA LEIPÄ\u00a0OY", "Bar „LA VILLÄ“ Berlin"]
+)
+def test_a_capital_before_a_sign_is_not_mended(tmp_path: Path, text: str) -> None:
+    table = "Datum;Text;Betrag;Saldo\n03.03.2025;{};-5,00;95,00\n14.03.2025;Lohn;-7,00;88,00\n"
+
+    found = read_bytes(tmp_path, table.format(text))
+
+    assert found.canonicals[0]["description"] == text.replace("\u00a0", " ")
+    assert not found.flags

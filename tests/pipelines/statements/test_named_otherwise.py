@@ -201,3 +201,19 @@ def test_names_below_an_unknown_heading_are_the_other_side_where_the_known_one_i
     ]  # fmt: skip
     assert found.canonicals[1]["description"] == "TOAS SR"
     assert found.canonicals[2]["description"] == "lasku 4"
+
+
+@pytest.mark.parametrize("payee", ["", "PayPal Europe"])
+def test_words_below_an_unknown_heading_are_not_the_other_side_where_the_holder_never_stands_there(
+    tmp_path: Path, payee: str
+) -> None:
+    places = ("SEATTLE WA", "PORTLAND OR", "SAN JOSE CA", "NEW YORK NY", "SALT LAKE CITY UT")
+    rows = [
+        f"2026-01-0{day},POS PURCHASE {day},{place},{payee},-1{day}.00\n"
+        for day, place in enumerate(places, 1)
+    ]
+
+    found = read_bytes(tmp_path, "Date,Description,Where,Payee,Amount\n" + "".join(rows))
+
+    assert [row.get("counterparty", "") for row in found.canonicals] == [payee] * 5
+    assert found.canonicals[0]["description"] == "POS PURCHASE 1"

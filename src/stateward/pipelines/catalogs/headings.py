@@ -46,6 +46,9 @@ GROSS_RANK = 10_000  # behind every other heading of a price
 QUALIFIED_RANK = 1_000  # behind every heading that is known as a whole
 PHRASE_RANK = 20_000  # behind all of them: a heading of which only the word for a price is known
 PHRASE_WORDS_MAX = 5
+YES_OR_NO = frozenset(
+    ["yes", "no", "y", "n", "x", "true", "false", "ja", "nein", "oui", "non", "si", "sí"]
+)
 # Columns by which a program names itself. In WooCommerce, Type is simple, variable or variation.
 SHOPIFY = frozenset({"handle", "variant price"})
 WOOCOMMERCE = frozenset({"regular price", "type"})
@@ -182,6 +185,19 @@ def is_price_phrase(heading: str) -> bool:
     return is_named and len(words) <= PHRASE_WORDS_MAX and beside["no_price"].isdisjoint(words)
 
 
+def _is_yes_or_no(cell: str) -> bool:
+    return cell.casefold() in YES_OR_NO
+
+
+# Cells that a column has not, if its heading means what it seems to: `Symbol` of a currency, `Clearance: yes`.
+DENIED = {"sku": is_currency_word, "sale_price": _is_yes_or_no, "list_price": _is_yes_or_no}
+
+
+def is_of_terms(sheet: str) -> bool:
+    """Whether the name of a sheet says that its amounts are none of products: `Shipping costs`."""
+    return not _phrases()["terms"].isdisjoint(simplify(sheet).split())
+
+
 @cache
 def _phrases() -> dict[str, frozenset[str]]:
     data = msgspec.yaml.decode((files(__package__) / "headings.yaml").read_text("utf-8"))
@@ -270,6 +286,8 @@ def _best_places(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[st
             rank += GROSS_RANK
         if not role and is_price_phrase(name) and cells_of(rows, at) and is_numeric(rows, at):
             role, rank = "price", PHRASE_RANK
+        if role in DENIED and all(map(DENIED[role], cells := cells_of(rows, at))) and cells:
+            continue
         if role and (role not in best or rank < best[role][0]):
             best[role] = rank, at
     return best

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.catalogs.contents import holds_prices
-from stateward.pipelines.catalogs.headings import currency_above
+from stateward.pipelines.catalogs.headings import currency_above, is_of_terms
 from stateward.pipelines.catalogs.model import CatalogReading, Observation
 from stateward.pipelines.catalogs.tables import RowBatch, no_catalog, table_observations
 from stateward.pipelines.kit.spreadsheets import (
@@ -35,7 +35,7 @@ def read_sheet(path: Path) -> CatalogReading:
             parts.append(table_observations(row_batches(name if parts else None, rows), reading))
         except FatalFailure:
             reading.decisions.append(f"the sheet {name!r} holds no catalogue")
-            if holds_prices(rows):
+            if holds_prices(rows) and not is_of_terms(name):
                 unread.append(name)
             told = told or currency_above(rows[:COVER_ROWS_MAX])
         else:

@@ -179,11 +179,7 @@ def _proved_roles(
     if "date" in roles and claimed.get("date_plain"):
         roles["other_date"] = claimed["date_plain"][0]
     if "date" not in roles:
-        spare = (
-            claimed.get("date_plain")
-            or _other_days(names, body, claimed)
-            or claimed.get("value_date")
-        )
+        spare = claimed.get("date_plain") or claimed.get("value_date")
         if not spare:
             return {}, claimed
         roles["date"] = spare[0]
@@ -194,22 +190,6 @@ def _proved_roles(
     if "amount" not in roles and not {"debit", "credit"} & roles.keys():
         return {}, claimed
     return _resolve(names, roles, claimed, body, sums), claimed
-
-
-def _other_days(
-    names: Sequence[str], body: Sequence[Cells], claimed: dict[str, list[int]]
-) -> list[int]:
-    """The one column that is called a date of a kind that is not known, left of value dates: `Trade date`."""
-    values = claimed.get("value_date", [])
-    found = [
-        i
-        for i, name in enumerate(names)
-        if values
-        and i < values[0]
-        and headings.names_day(name)
-        and share_of([row[i] for row in body], dates.is_date) >= MOST
-    ]
-    return found if len(found) == 1 else []
 
 
 _CODE = re.compile(r"[A-Z]{3}")
@@ -423,22 +403,28 @@ def _choose_party(
 def _find_party(
     roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
 ) -> None:
-    """Names below a heading that is not known, where no other column has any, or one mostly that of the holder."""
+    """Names below a heading that is not known, beside one that mostly names the holder: the other side of it.
+
+    What shows it is that the holder stands there where the known column names another.
+    """
     known = claimed.get("counterparty", [])
-    named = [row[i].strip() for row in body for i in known if row[i].strip(" -")]
-    holder, count = Counter(named).most_common(1)[0] if named else ("", 0)
-    if len(body) < NAMES_MIN or len(known) > 1 or count < len(named) / 2:
+    if len(body) < NAMES_MIN or len(known) != 1:
         return
-    others = [
-        i
-        for i in claimed.get("text", [])
-        if i not in roles.values()
-        and _is_of_names([name for row in body if (name := row[i].strip(" -")) != holder])
-    ]
-    if others:
-        claimed["counterparty"] = [*known, others[0]]
-        claimed["text"] = [i for i in claimed["text"] if i != others[0]]
-        roles["counterparty"] = others[0]
+    beside = [row[known[0]].strip() for row in body]
+    (holder, count), *_ = Counter(beside).most_common(1)
+    if not holder.strip(" -") or 2 * count < len(body):
+        return
+    for i in claimed.get("text", []):
+        names = [row[i].strip() for row in body]
+        is_other_side = any(
+            name == holder != other for name, other in zip(names, beside, strict=True)
+        )
+        others = [text for name in names if (text := name.strip(" -")) != holder]
+        if i not in roles.values() and is_other_side and _is_of_names(others):
+            claimed["counterparty"] = [*known, i]
+            claimed["text"] = [each for each in claimed["text"] if each != i]
+            roles["counterparty"] = i
+            return
 
 
 def _is_of_names(column: Cells) -> bool:

@@ -161,11 +161,6 @@ def is_of_transaction(heading: str) -> bool:
     return "transaction" in found and day_role(heading) != "date"
 
 
-def has_meaning(heading: str, meaning: str) -> bool:
-    """Whether one of the words of a simplified heading has a meaning."""
-    return any(meaning in _meanings(word) for word in heading.split())
-
-
 @lru_cache(maxsize=4096)
 def _meanings(word: str) -> frozenset[str]:
     parts = _parts()

@@ -10,7 +10,6 @@ import msgspec
 
 from stateward.pipelines.kit.dates import MONTHS, fold
 from stateward.pipelines.statements.heading_parts import (
-    has_meaning,
     label_by_parts,
     label_words,
     role_by_parts,
@@ -244,8 +243,3 @@ def day_first_language(headings: Sequence[str]) -> str:
     """The language of the headings, if it is one in which dates start with the day."""
     table = words().day_first
     return next((table[simplify(text)] for text in headings if simplify(text) in table), "")
-
-
-def names_day(heading: str) -> bool:
-    """Whether one of the words of a heading means a day."""
-    return has_meaning(simplify(heading), "date")

@@ -44,7 +44,7 @@ from stateward.pipelines.statements.rivals import (
     other_date,
     rival_problems,
 )
-from stateward.pipelines.statements.row_counts import told_count
+from stateward.pipelines.statements.row_counts import RowCounts, told_count
 from stateward.pipelines.statements.row_totals import (
     RowTotals,
     find_totals,
@@ -430,16 +430,14 @@ class StatementTable:
             self._problem("CURRENCY_UNKNOWN", message, bare.place.line, [bare.description])
 
     def _count_rows(self, rows: Iterator[StatementRow]) -> Iterator[StatementRow]:
-        """The rows; told where the file says that it has another number of them, booked or in all."""
-        count = booked = 0
+        """The rows; told where the file says that it has another number of them."""
+        counted = RowCounts(self._told_counts)
         for row in rows:
-            count += 1
-            booked += not row.note.startswith("not booked")
+            counted.add(row)
             yield row
-        for line, told in self._told_counts:
-            if told not in (count, booked):
-                message = f"the file says that it has {told} bookings, and {count} were read"
-                self._problem("NOT_RECONCILED", message, line, [])
+        for line, told in counted.contradicted():
+            message = f"the file says that it has {told} bookings, and {counted.all} were read"
+            self._problem("NOT_RECONCILED", message, line, [])
 
     def _doubt_columns(
         self,
