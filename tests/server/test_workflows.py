@@ -3,6 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests.server.api_client import ApiClient, problem, serving, settings_at
 from tests.server.contracts import BETTER, DOUBTFUL, FOUND, Fail, Player, playing
 from tests.server.driving import BUSY, Driver, told
@@ -288,6 +290,25 @@ def test_a_reviewer_or_a_later_caller_chooses_another_vertical(
     )  # fmt: skip
     assert (other["vertical"], other["replaces"]) == ("insurance", driver.id)
     assert len(api.get(f"/workflows/{driver.id}").json()["replacedBy"]) == 2
+
+
+@pytest.mark.parametrize("first", [{}, {"verticalSlug": "insurance"}])
+def test_a_vertical_that_a_rejection_did_not_choose_is_not_dropped_without_a_word(
+    stage: tuple[ApiClient, Player], first: dict[str, str]
+) -> None:
+    api, player = stage
+    told(player, validate=[DOUBTFUL])
+    driver = Driver(api, f"vertical later {len(first)}")
+    driver.ingest()
+    driver.call("extract")
+
+    driver.reviews("reject", notes="no", **first)
+    again = driver.reviews("reject", notes="no", **first)
+    other = driver.reviews("reject", notes="no", verticalSlug="telco")
+
+    assert again.status_code == 200, again.text
+    assert (other.status_code, problem(other)) == (409, "review-taken")
+    assert len(api.get(f"/workflows/{driver.id}").json()["replacedBy"]) == len(first)
 
 
 def test_a_parameter_that_a_route_does_not_have_is_refused(

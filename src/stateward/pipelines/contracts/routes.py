@@ -314,7 +314,9 @@ async def review(
         try:
             await service.writer.ask(lambda app: _decide(app, deciding, data.vertical_slug))
         except ReviewTaken:
-            if not await service.quick.ask(lambda app: app.reviews.is_repeat(deciding)):
+            if not await service.quick.ask(
+                lambda app: _is_repeat(app, deciding, data.vertical_slug)
+            ):
                 raise
         except InvalidTransition:
             await service.quick.ask(
@@ -354,6 +356,16 @@ def _decide(app: App, deciding: DecisionRequest, vertical: str | None) -> None:
             reason=deciding.notes,
             trace=deciding.trace,
         )
+
+
+def _is_repeat(app: App, deciding: DecisionRequest, vertical: str | None) -> bool:
+    """Whether this answer was given before, and its document is processed again as what it asks for."""
+    if not app.reviews.is_repeat(deciding):
+        return False
+    if vertical is None:
+        return True
+    successors = app.external_driver.successors(app.record(deciding.record_id))
+    return any(app.record(each).labels.get(VERTICAL) == vertical for each in successors)
 
 
 @post(
