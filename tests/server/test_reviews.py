@@ -268,6 +268,9 @@ def test_many_are_decided_as_one_and_undone_as_one(reviewed: ApiClient) -> None:
     assert bob.http.delete(f"/reviews/batches/{held['id']}").status_code == 404
     assert ada.http.delete(f"/reviews/batches/{held['id']}").json()["undone"] == [first.id]
     assert ada.get(f"/reviews/{first.id}").json()["pending"] is None
+    after_undo = ada.http.post("/reviews/batches", json=body, headers=headers)
+    assert problem(after_undo) == "key-reused"
+    assert ada.get(f"/reviews/{first.id}").json()["pending"] is None
 
 
 def test_a_bulk_decision_names_each_review_once(shared: ApiClient) -> None:

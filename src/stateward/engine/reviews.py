@@ -321,6 +321,16 @@ class Reviews(ReviewTasks):
         is_own = pending is not None and pending.actor == deciding.actor
         return is_own or record.version != version
 
+    def is_batch_standing(self, batch: str, *, actor: str, versions: Mapping[str, int]) -> bool:
+        """Whether any of a bulk decision is pending still, or any of its records has moved since these versions."""
+        if self._pending.of_batch(batch, actor=actor):
+            return True
+        records = self._store.load(list(versions))
+        return any(
+            (record := records.get(id_)) is None or record.version != version
+            for id_, version in versions.items()
+        )
+
     def undo(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> PendingDecision:
         """Take a pending decision back; returns it, so that nothing that was typed is lost."""
         with self._store.transaction():

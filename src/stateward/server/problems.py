@@ -269,6 +269,15 @@ class Refusal(Exception):
         return Answer(status=self.kind.status, headers=headers, body=body)
 
 
+def undone_since() -> Refusal:
+    """The refusal to repeat, under its key, a decision that was undone: the first answer says that it is stored."""
+    return Refusal(
+        "key-reused",
+        "this decision was undone after it was sent under this Idempotency-Key; to decide the same again, take a "
+        "new one",
+    )
+
+
 class ClientGone(Refusal):
     """The client went away in the middle of its request, which is no fault of ours."""
 

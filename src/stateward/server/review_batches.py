@@ -7,6 +7,7 @@ review that came or moved meanwhile is not part of it.
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from litestar import Response, delete, post
 from litestar.params import FromPath, JSONBody
 
@@ -19,9 +20,10 @@ from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
 from stateward.server import views
 from stateward.server.auth import Asked, caller_of, reply, service_of, trace_of
+from stateward.server.executors import REPLAYED
 from stateward.server.operations import reply_once
 from stateward.server.parameters import IdempotencyKey
-from stateward.server.problems import refusal_of
+from stateward.server.problems import refusal_of, undone_since
 from stateward.storage.idempotency import Answer
 
 PREFIX = "RB"
@@ -69,7 +71,24 @@ async def decide_many(
 
     if data.dry_run:
         return reply(await service_of(request).writer.ask(lambda app: answer(app, act(app))))
-    return await reply_once(request, key, act, answer)
+    replied = await reply_once(request, key, act, answer)
+    if REPLAYED in replied.headers:
+        await _check_standing(request, data, replied.content)
+    return replied
+
+
+async def _check_standing(request: Asked, data: schemas.ReviewBatchRequest, earlier: bytes) -> None:
+    """Refuse to say again that decisions are stored which were all undone since: the caller would rely on it."""
+    found = msgspec.json.decode(earlier, type=schemas.ReviewBatch)
+    decided = {each.record_id for each in found.results if each.problem is None}
+    versions = {each.record_id: each.version for each in data.reviews if each.record_id in decided}
+    batch, actor = found.id, caller_of(request).actor
+
+    def stands(app: App) -> bool:
+        return app.reviews.is_batch_standing(batch or "", actor=actor, versions=versions)
+
+    if found.effective_at is not None and not await service_of(request).quick.ask(stands):
+        raise undone_since()
 
 
 @delete(

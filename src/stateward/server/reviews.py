@@ -36,7 +36,7 @@ from stateward.server.parameters import (
     Limit,
     StatisticsDays,
 )
-from stateward.server.problems import Refusal
+from stateward.server.problems import Refusal, undone_since
 from stateward.storage.idempotency import Answer
 
 PENDING_PARAMETERS = ("cursor", "limit")
@@ -250,11 +250,7 @@ async def _check_standing(request: Asked, deciding: DecisionRequest, earlier: by
         return app.reviews.is_standing(deciding, version=said["version"])
 
     if said.get("pending") and not await service_of(request).quick.ask(stands):
-        raise Refusal(
-            "key-reused",
-            "this decision was undone after it was sent under this Idempotency-Key; to decide the same again, take a "
-            "new one",
-        )
+        raise undone_since()
 
 
 @delete(
