@@ -53,7 +53,7 @@ def _mended_run(found: re.Match[str]) -> str:
         meant = b"".join(map(_byte_of, run)).decode("utf-8")
     except UnicodeError:
         return ""
-    # `MANHÃ` or `VILLÄ` before a space that does not break or a sign: a small letter does not stand behind two capitals.
+    # `MANHÃ` or `VILLÄ` before a fixed space or a sign: a small letter does not stand behind two capitals.
     is_capital = _CAPITALS.search(found.string, 0, found.start()) and not meant[0].isupper()
     is_other = NO_BREAK in run and run[0] not in _BEFORE_NO_BREAK
     return meant if _LETTERS.fullmatch(meant) and not is_capital and not is_other else ""

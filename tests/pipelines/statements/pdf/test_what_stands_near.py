@@ -320,3 +320,69 @@ def test_balances_that_go_on_in_the_rows_of_another_account_are_told(
     found = read_bytes(tmp_path, paper.pdf())
 
     assert [flag for flag in found.flags if flag == "ACCOUNT_UNPROVEN"] == flags
+
+
+@pytest.mark.parametrize("text", ["TRANSFER FROM CHEQUING", "PRE-AUTHORIZED BAKERY"])
+def test_a_list_of_one_row_with_a_word_of_a_row_with_a_balance_is_another_booking(
+    tmp_path: Path, text: str
+) -> None:
+    found = read(
+        tmp_path,
+        *ACCOUNTS[:7],
+        [(44, "Savings Account 100044178838")],
+        [(44, "Date"), (100, "Description"), (-420, "Withdrawals"), (-495, "Deposits")],
+        [(44, "FEB 03"), (100, text), (-495, "325.00")],
+    )
+
+    assert found.amounts == ["-325.00", "-96.50", "-250.00", "325.00"]
+    assert "BOOKING_UNPROVEN" not in found.flags
+
+
+@pytest.mark.parametrize(
+    "line", ["Customer number 87654321", "Printed on 20250331", "Call us 02071234"]
+)
+def test_a_number_as_long_as_the_account_above_the_table_of_the_next_page_is_no_account(
+    tmp_path: Path, line: str
+) -> None:
+    paper = page(
+        [(44, "Account number 12345678   GBP  Statement 1 March 2025 to 31 March 2025")],
+        HEADING,
+        [(44, "01/03/2025"), (200, "Opening balance"), (-560, "100.00")],
+        [(44, "03/03/2025"), (200, "Shop"), (-420, "5.00"), (-560, "95.00")],
+        [(44, "09/03/2025"), (200, "Pay"), (-495, "30.00"), (-560, "125.00")],
+    )
+    paper.page()
+    rent: Line = [(44, "15/03/2025"), (200, "Rent"), (-420, "20.00"), (-560, "105.00")]
+    for at, texts in enumerate([[(44.0, line)], HEADING, rent]):
+        write(paper, 60 + at * 12, texts)
+
+    found = read_bytes(tmp_path, paper.pdf())
+
+    assert [row["account"] for row in found.canonicals] == ["12345678"] * 3
+
+
+def test_texts_between_rows_with_one_above_the_first_may_be_those_of_either(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(44, "Statement 01/03/2025 to 31/03/2025 USD")],
+        HEADING,
+        [(200, "J SMITH CARD 1234")],
+        [(44, "03/03/2025"), (200, "CARD PURCHASE"), (-420, "5.00"), (-560, "95.00")],
+        [(200, "ALDI")],
+        [(44, "13/03/2025"), (200, "TRANSFER IN"), (-495, "25.00"), (-560, "120.00")],
+        [(200, "ACME")],
+        [(44, "15/03/2025"), (200, "INTEREST"), (-495, "1.00"), (-560, "121.00")],
+    )
+
+    assert found.flags == ["TEXT_MISSING"]
+
+
+@pytest.mark.parametrize(("text", "angle"), [("Draft", 0), ("Bank draft terms apply", 90)])
+def test_a_word_of_a_row_or_of_a_margin_is_no_stamp(tmp_path: Path, text: str, angle: int) -> None:
+    own: list[Line] = [] if angle else [[(110, text)]]
+    last: Line = [(110, "Nieuw saldo op 30/04/2025"), (-547, "140,00")]
+    paper = page(*TOTALLED[:4], *own, *TOTALLED[4:], last)
+    if angle:
+        paper.text(20, 400, text, size=6, angle=angle)
+
+    assert read_bytes(tmp_path, paper.pdf()).flags == []

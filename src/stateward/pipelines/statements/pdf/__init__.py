@@ -317,7 +317,10 @@ class _Assembler:
         sections = [self._section(number, free) for number in range(len(self._builder.sections))]
         self._report_unread(free)
         self._report_pictures()
-        self._problems += stamped_problem(self._stamped, self._lines)
+        rows = chain.from_iterable(self._builder.sections)
+        of_rows = {place for entry in rows for place in entry.lines}
+        others = (line for line in self._lines if (line.page, line.number) not in of_rows)
+        self._problems += stamped_problem(self._stamped, others)
         self._problems += struck_problem(self._stamped)
         self._problems += run_on_accounts(sections, [list(each.rows) for each in sections])
         self._report_missing_pages(sections)
@@ -432,17 +435,19 @@ class _Assembler:
         """Start a section if the lines above the table name another account, or another opening balance."""
         account = printed.account_of(context)
         builder = self._builder
-        if not account and builder.sections and builder.sections[-1] and self._accounts[-1]:
+        is_later = bool(builder.sections and builder.sections[-1])
+        is_other = is_later and not account and self._opens_other_account(table, context)
+        if is_other and self._accounts[-1]:
             account = printed.account_like(self._accounts[-1], context)
         if not builder.sections:
             self._start_section(account, table, context)
         elif account and not printed.is_same_account(account, self._accounts[-1]):
-            is_other = self._accounts[-1] or builder.sections[-1]
-            if is_other and not self._is_named_above(account):
+            is_taken = self._accounts[-1] or builder.sections[-1]
+            if is_taken and not self._is_named_above(account):
                 self._start_section(account, table, context)
             else:
                 self._accounts[-1] = account
-        elif not account and builder.sections[-1] and self._opens_other_account(table, context):
+        elif is_other:
             self._start_section("", table, context)
 
     def _is_named_above(self, account: str) -> bool:
@@ -676,6 +681,9 @@ class _Assembler:
         said = [bool(row.description or row.counterparty or row.reference) for row in tried.rows]
         if 0 < said.count(False) <= len(said) * TEXTLESS_MAX:
             message = f"{said.count(False)} rows have no text, although the others do: the PDF may hide it"
+            self._problems.append(StatementProblem(code="TEXT_MISSING", message=message))
+        if any(table.has_open_texts for table in self._tables):
+            message = "texts stand between the rows, and may be those of the row above or below: that below was taken"
             self._problems.append(StatementProblem(code="TEXT_MISSING", message=message))
         for entry in missing_dates(tried.drafts):
             self._problems.append(

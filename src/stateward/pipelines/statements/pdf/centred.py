@@ -62,6 +62,21 @@ def join_texts_above(
     return [[_join_lines(block) for block in blocks] for blocks in cut]
 
 
+def may_texts_be_below(tables: Sequence[tuple[TableHeading, Sequence[ParsedLine]]]) -> bool:
+    """Whether texts that seem to stand above their rows may stand below them: then the first one is a title.
+
+    So it may be where that is the first line of the only table, and no space between rows is wider than within them.
+    """
+    filled = [parsed for _, parsed in tables if any(map(_is_middle, parsed))]
+    if len(filled) != 1 or _is_middle(filled[0][0]) or filled[0][0].money:
+        return False
+    middles = [at for at, one in enumerate(filled[0]) if _is_middle(one)]
+    bases = [one.line.base for one in filled[0]]
+    apart = [bases[at + 1] - bases[at] for at in middles[:-1]]
+    inside = [bases[at] - bases[at - 1] for at in middles]
+    return min(apart, default=0.0) <= max(inside) + EVEN_MAX
+
+
 def _ended_by_middles(lines: Block) -> list[Block] | None:
     """The lines of a run cut behind each line of a row; None if a row has no text right above it, or one below it."""
     middles = [at for at, one in enumerate(lines) if _is_middle(one)]

@@ -516,7 +516,10 @@ def first_account(lines: Iterable[StatementLine]) -> str:
 
 
 def account_like(known: str, lines: Iterable[StatementLine]) -> str:
-    """The last number that lines end with and that is written as a known account is, without a label; or ""."""
+    """The last number without a label that lines end with and that is written as a known account is; or "".
+
+    It begins like it, as the accounts of one customer do: a day, or the number of the customer, may be as long.
+    """
     shape = _SHAPE.sub("0", known)
     if sum(map(str.isdigit, known)) < ACCOUNT_DIGITS_MIN + 1 or shape.strip("0 -./"):
         return ""
@@ -525,7 +528,8 @@ def account_like(known: str, lines: Iterable[StatementLine]) -> str:
         count = len(known.split())
         number = " ".join(word.text for word in line.words[-count:])
         is_title = count < len(line.words) <= TITLE_WORDS_MAX + count
-        if is_title and number != known and _SHAPE.sub("0", number) == shape:
+        is_like = number[: len(known) // 2] == known[: len(known) // 2]
+        if is_title and is_like and number != known and _SHAPE.sub("0", number) == shape:
             found = number
     return found
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.rows import DraftRow
@@ -15,8 +15,8 @@ def repeated_rows(sections: Iterable[Sequence[DraftRow]]) -> tuple[set[int], int
     """The ids of rows of tables without balances, of which each stands in a table with balances, too.
 
     What follows from the balance before it is booked where it stands; a list in which every row has the day, the
-    amount and a word or number of such a one books nothing again. And how many rows do so in lists of which others do
-    not: those may be booked twice.
+    amount and a number of such a one, and says nothing else, books nothing again. And how many rows of other lists
+    have them: those may be booked twice. Without a number, it is another booking: a transfer stands in two accounts.
     """
     groups: dict[tuple[int, int], list[DraftRow]] = defaultdict(list)
     for number, rows in enumerate(sections):
@@ -30,21 +30,25 @@ def repeated_rows(sections: Iterable[Sequence[DraftRow]]) -> tuple[set[int], int
     repeated: set[int] = set()
     doubted = 0
     for rows in bare if booked else ():
-        count = _count_repeated(rows, booked)
-        if count == len(rows):
+        if _count_repeated(rows, booked, set.issubset) == len(rows):
             repeated |= set(map(id, rows))
         else:
-            doubted += count
+            doubted += _count_repeated(rows, booked, set.intersection)
     return repeated, doubted
 
 
-def _count_repeated(rows: Sequence[DraftRow], booked: Mapping[Key, Sequence[set[str]]]) -> int:
+def _count_repeated(
+    rows: Sequence[DraftRow],
+    booked: Mapping[Key, Sequence[set[str]]],
+    is_alike: Callable[[set[str], set[str]], object],
+) -> int:
     left = {key: list(words) for key, words in booked.items()}
     count = 0
     for entry in rows:
         own = _words(entry)
+        numbers = {word for word in own if any(map(str.isdigit, word))}
         texts = left.get(_key(entry), [])
-        same = next((words for words in texts if own & words), None)
+        same = next((words for words in texts if numbers & words and is_alike(own, words)), None)
         if same is not None:
             texts.remove(same)
             count += 1

@@ -24,7 +24,7 @@ def stamped_problem(
     for page in pages:
         for text in [*page.turned.split("\n"), *_large(page), *alone[page.number]]:
             said = vocab.simplify(text)
-            if len(said.split()) <= WORDS_MAX and vocab.INVALID.find(said):
+            if len(said.split()) <= WORDS_MAX and _denies(said):
                 message = f"the page is stamped {text.strip()!r}: the statement may not count"
                 yield StatementProblem(
                     code="BOOKING_UNPROVEN",
@@ -46,6 +46,14 @@ def struck_problem(pages: Iterable[PdfPage]) -> Iterator[StatementProblem]:
                 raw=page.struck[:RAW_CHARS_MAX],
             )
             return
+
+
+def _denies(said: str) -> bool:
+    """Whether a stamp begins or ends with such words: within others (`Bank draft terms`) they say no such thing."""
+    words = said.split()
+    return bool(vocab.INVALID.prefix(said)) or any(
+        vocab.INVALID.matches(" ".join(words[-count:])) for count in (1, 2, 3)
+    )
 
 
 def _large(page: PdfPage) -> list[str]:

@@ -10,7 +10,11 @@ from stateward.pipelines.kit.pdf.lines import PdfCell
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.aligned_names import aligned_names
-from stateward.pipelines.statements.pdf.centred import join_centred, join_texts_above
+from stateward.pipelines.statements.pdf.centred import (
+    join_centred,
+    join_texts_above,
+    may_texts_be_below,
+)
 from stateward.pipelines.statements.pdf.columns import (
     TableColumn,
     TableHeading,
@@ -46,6 +50,7 @@ class PdfTable(msgspec.Struct):
     above: list[StatementLine]
     parts: list[tuple[TableHeading, list[ParsedLine]]] = []  # several, if they are side by side
     is_amount_last: bool = False  # of its rows, each of several lines
+    has_open_texts: bool = False  # they may stand above their rows, or below them
 
 
 def tables_of(pages: list[list[StatementLine]]) -> list[PdfTable]:
@@ -217,11 +222,16 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
 def _join_centred(tables: Sequence[PdfTable]) -> None:
     """Make one line of each row whose cells are centred on its amount, or whose text stands above it."""
     parts = [each for table in tables for each in table.parts]
-    joined = join_centred(parts) or join_texts_above(parts)
+    joined = join_centred(parts)
+    has_open_texts = False
+    if joined is None:
+        joined = join_texts_above(parts)
+        has_open_texts = joined is not None and may_texts_be_below(parts)
     if joined is None:
         return
     found = iter(joined)
     for table in tables:
+        table.has_open_texts = has_open_texts
         table.parts = [(part, next(found)) for part, _ in table.parts]
 
 
