@@ -93,13 +93,17 @@ class AttemptSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceCount(msgspec.Struct, frozen=True, kw_only=True):
-    """Records of one source type ("" if none) in one status; `lately` and `errors` are of those new in it."""
+    """Records of one source type ("" if none) in one status; `lately` and `errors` are of those new in it.
+
+    `due_at` is when the last of them is due, if any is.
+    """
 
     source_type: str
     status: str
     count: int
     lately: int
     errors: dict[str, int]
+    due_at: Micros | None
 
 
 class Dashboard:
@@ -162,7 +166,7 @@ class Dashboard:
         for name, status, code, count in failed:
             errors.setdefault((str(name), str(status)), {})[str(code)] = int(count or 0)
         found = self._database.rows(
-            f"SELECT {source}, status, count(*), sum(CASE WHEN entered_at >= :since THEN 1 ELSE 0 END)"
+            f"SELECT {source}, status, count(*), sum(CASE WHEN entered_at >= :since THEN 1 ELSE 0 END), max(due_at)"
             " FROM records WHERE machine = :machine GROUP BY 1, 2 ORDER BY 1, 2",
             machine=machine,
             since=since,
@@ -174,8 +178,9 @@ class Dashboard:
                 count=int(count or 0),
                 lately=int(lately or 0),
                 errors=errors.get((str(name), str(status)), {}),
+                due_at=None if due_at is None else int(due_at),
             )
-            for name, status, count, lately in found
+            for name, status, count, lately, due_at in found
         ]
 
     def queues(self) -> list[QueueLength]:

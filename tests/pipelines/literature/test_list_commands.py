@@ -325,12 +325,34 @@ def test_the_pace_is_that_of_the_last_minutes(tmp_path: Path) -> None:
                 code=code,
             )
         found = StoredPapers(app, "test").status()
-        none_ended = progress_of([], app.registry.named("literature"))
+        none_ended = progress_of([], app.registry.named("literature"), now=now)
 
     assert (found.total, found.ended, found.per_hour, found.left_seconds) == (4, 2, 6, 1200)
     assert found.adapters == {"file": {"pending": 1, "completed": 2}, "pmc": {"retrying": 1}}
     assert found.failing == {"pmc": Failing(count=1, error_code="SOURCE_BUSY")}
     assert none_ended.left_seconds is None
+
+
+@pytest.mark.parametrize(("wait_s", "left_s"), [(3600, 3600), (60, 600)])
+def test_the_time_left_is_at_least_until_the_last_retry(
+    tmp_path: Path, wait_s: int, left_s: int
+) -> None:
+    """A source that asked to wait for an hour is not asked before, however fast the other papers end."""
+    with App.embedded(tmp_path) as app:
+        now = app.clock()
+        for number, status in enumerate(("completed", "retrying")):
+            made = app.submit(b"On soup %d" % number, machine="literature").record
+            app.database.run(
+                "UPDATE records SET status = :status, entered_at = :at, due_at = :due WHERE id = :id",
+                id=made.id,
+                status=status,
+                at=now,
+                due=now + wait_s * SECOND if status == "retrying" else None,
+            )
+        counted = app.dashboard.source_counts("literature", since=now - SECOND)
+        found = progress_of(counted, app.registry.named("literature"), now=now)
+
+    assert found.left_seconds == left_s
 
 
 def test_documents_of_a_ledger_go_on_where_they_were_if_their_files_are_here(

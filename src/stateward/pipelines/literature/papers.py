@@ -88,9 +88,9 @@ class StoredPapers:
 
     def status(self) -> Progress:
         """How far they are, by source and state."""
-        since: Micros = self._app.clock() - WINDOW_S * SECOND
-        counted = self._app.dashboard.source_counts(MACHINE, since=since)
-        return progress_of(counted, self._app.registry.named(MACHINE))
+        now: Micros = self._app.clock()
+        counted = self._app.dashboard.source_counts(MACHINE, since=now - WINDOW_S * SECOND)
+        return progress_of(counted, self._app.registry.named(MACHINE), now=now)
 
     def citations(self, ids: Iterable[str], format_: str) -> Citations:
         """These papers as citations."""

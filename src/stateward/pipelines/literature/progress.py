@@ -7,9 +7,11 @@ from typing import Protocol
 import msgspec
 
 from stateward.core.machine import Machine
+from stateward.core.model import SECOND, Micros
 
 WINDOW_S = 600
-_FAILED = frozenset({"failed", "retrying"})
+RETRYING = "retrying"
+_FAILED = frozenset({"failed", RETRYING})
 
 
 class SourceCount(Protocol):
@@ -30,6 +32,9 @@ class SourceCount(Protocol):
     @property
     def errors(self) -> Mapping[str, int]: ...
 
+    @property
+    def due_at(self) -> Micros | None: ...
+
 
 class Failing(msgspec.Struct, frozen=True, kw_only=True):
     """Papers of a source that failed within the window, and their most frequent error."""
@@ -39,7 +44,10 @@ class Failing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """Papers by source and state. `per_hour` is the pace of the window; `left_seconds` is None where nothing ends."""
+    """Papers by source and state. `per_hour` is the pace of the window; `left_seconds` is None where nothing ends.
+
+    It is at least the time until the last retry: a source that asked to be left alone for an hour is not asked before.
+    """
 
     total: int
     ended: int
@@ -49,11 +57,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     failing: dict[str, Failing]
 
 
-def progress_of(counted: Iterable[SourceCount], machine: Machine) -> Progress:
+def progress_of(counted: Iterable[SourceCount], machine: Machine, *, now: Micros) -> Progress:
     """The progress of papers that were counted, with those of the window."""
     counts: dict[str, Counter[str]] = {}
     errors: dict[str, Counter[str]] = {}
-    total = ended = lately = 0
+    total = ended = lately = wait_s = 0
     for each in counted:
         adapter = each.source_type or "file"
         counts.setdefault(adapter, Counter())[each.status] += each.count
@@ -61,13 +69,15 @@ def progress_of(counted: Iterable[SourceCount], machine: Machine) -> Progress:
         if machine.kind.get(each.status) == "terminal":
             ended += each.count
             lately += each.lately
+        if each.status == RETRYING and each.due_at is not None:
+            wait_s = max(wait_s, round((each.due_at - now) / SECOND))
         if each.status in _FAILED and each.errors:
             errors.setdefault(adapter, Counter()).update(each.errors)
     return Progress(
         total=total,
         ended=ended,
         per_hour=round(lately * 3600 / WINDOW_S),
-        left_seconds=round((total - ended) * WINDOW_S / lately) if lately else None,
+        left_seconds=max(wait_s, round((total - ended) * WINDOW_S / lately)) if lately else None,
         adapters={name: _order_states(counts[name], machine) for name in sorted(counts)},
         failing={
             name: Failing(count=each.total(), error_code=each.most_common(1)[0][0])
