@@ -1,5 +1,7 @@
 """Contracts as rich text and as mails: what is read, and what is refused because a person would not see it."""
 
+import io
+import zipfile
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.contracts.caps import FLAGS
 from stateward.pipelines.contracts.evaluate import by_rules
 from stateward.pipelines.contracts.rules import default_rules
+from stateward.pipelines.kit.mail import DEPTH_MAX
 from stateward.pipelines.kit.reader import read_document
 
 HEAD = (
@@ -35,6 +38,18 @@ def a_pdf(*lines: str) -> bytes:
     for at, line in enumerate(lines):
         paper.text(60, 80 + 18 * at, line)
     return paper.pdf()
+
+
+def a_docx(body: str) -> bytes:
+    file = io.BytesIO()
+    name = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr(
+            "word/document.xml",
+            f'<w:document xmlns:w="{name}"><w:body>{body}</w:body></w:document>',
+        )
+    return file.getvalue()
 
 
 def a_mail(text: str = "Please find the contract attached.") -> EmailMessage:
@@ -118,6 +133,52 @@ def test_an_attachment_that_cannot_be_read_is_for_a_person(
     flags = found.about[FLAGS]
     assert isinstance(flags, list)
     assert [each["code"] for each in flags if isinstance(each, dict)] == ["PAGES_WITHOUT_TEXT"]
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_a_contract_in_a_forwarded_mail_is_read(tmp_path: Path, *, is_file: bool) -> None:
+    inner = attached(a_mail("See below."), rtf(SENTENCE), "application/rtf", "contract.rtf")
+    mail = a_mail()
+    if is_file:
+        attached(mail, inner.as_bytes(), "application/octet-stream", "contract.eml")
+    else:
+        mail.add_attachment(inner)
+
+    document = read_document(written(tmp_path, mail.as_bytes()))
+
+    assert [page.text for page in document.pages] == [
+        SENTENCE,
+        "See below.",
+        "Please find the contract attached.",
+    ]
+
+
+def test_mails_within_mails_end_with_a_page_that_was_not_read(tmp_path: Path) -> None:
+    mail = a_mail(SENTENCE)
+    for _ in range(DEPTH_MAX + 3):
+        outer = a_mail(SENTENCE)
+        outer.add_attachment(mail)
+        mail = outer
+
+    document = read_document(written(tmp_path, mail.as_bytes()))
+
+    assert [page.is_picture for page in document.pages] == [True, *[False] * (DEPTH_MAX + 1)]
+
+
+def test_what_stands_in_an_attachment_besides_its_text_goes_with_it(tmp_path: Path) -> None:
+    struck = f"<w:p><w:r><w:rPr><w:strike/></w:rPr><w:t>{SENTENCE}</w:t></w:r></w:p>"
+    hidden = f"<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>{SENTENCE}</w:t></w:r></w:p>"
+    data = a_docx(f"<w:p><w:r><w:t>{SENTENCE}</w:t></w:r></w:p>{struck}{hidden}")
+    alone = read_document(written(tmp_path, data)).pages[0]
+
+    document = read_document(
+        written(tmp_path, attached(a_mail(), data, "application/msword", "a.docx").as_bytes())
+    )
+
+    page = document.pages[0]
+    assert alone.struck
+    assert alone.unseen
+    assert (page.text, page.struck, page.unseen) == (alone.text, alone.struck, alone.unseen)
 
 
 def test_a_mail_without_a_plain_form_is_read(tmp_path: Path) -> None:

@@ -478,11 +478,11 @@ def _missing_pages(document: TextDocument) -> Iterator[Json]:
 def _pictures(document: TextDocument) -> Iterator[Json]:
     missing = [str(page.number) for page in document.pages if page.is_picture]
     if missing:
-        named = f"page {missing[0]} is" if len(missing) == 1 else f"pages {', '.join(missing)} are"
-        yield {
-            "code": "PAGES_WITHOUT_TEXT",
-            "sentence": f"{named} a picture without text, and was not read",
-        }
+        is_one = len(missing) == 1
+        named = f"page {missing[0]} is" if is_one else f"pages {', '.join(missing)} are"
+        what = "an attachment or a picture" if document.format == "eml" else "a picture"
+        said = f"{named} {what} without text, and {'was' if is_one else 'were'} not read"
+        yield {"code": "PAGES_WITHOUT_TEXT", "sentence": said}
 
 
 def _damage(document: TextDocument) -> Iterator[Json]:

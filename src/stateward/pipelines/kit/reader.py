@@ -61,7 +61,6 @@ def read_document(
     pages_max: int = PAGES_MAX,
     chars_max: int = CHARS_MAX,
     is_numbered: bool = False,
-    is_attachment: bool = False,
     is_ocr: bool = False,
     is_lenient: bool = False,
 ) -> TextDocument:
@@ -69,7 +68,6 @@ def read_document(
 
     `is_ocr` reads scans, photos, and pictures among the pages of a PDF; without it a photo is refused as no document.
     `is_lenient` reads a damaged PDF as far as that goes, and says in `damage` what may be missing.
-    An attachment of a mail is not read as a mail again: a person looks at such a one.
     """
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
@@ -82,7 +80,7 @@ def read_document(
         return _lenient_pdf(path, read) if is_lenient else TextDocument("pdf", read(path))
     if is_ocr and is_picture(head):
         return _photo(path)
-    if is_mail(head) and not is_attachment:
+    if is_mail(head):
         _check_size(path, MAIL_BYTES_MAX)
         return read_mail(
             path,
@@ -91,7 +89,6 @@ def read_document(
                 pages_max=pages_max,
                 chars_max=chars_max,
                 is_numbered=is_numbered,
-                is_attachment=True,
                 is_ocr=is_ocr,
                 is_lenient=is_lenient,
             ),
