@@ -187,3 +187,20 @@ def test_a_price_of_something_else_is_not_taken_before_the_one_of_the_product(
     text = f"SKU;Title;{heading};Preis Flasche\nA1;Barbera;10,00;7,50\nA2;Soave;12,00;9,00\n"
 
     assert [each["price"] for each in read(tmp_path, text).products] == ["7.50", "9.00"]
+
+
+@pytest.mark.parametrize(
+    ("headings", "others"),
+    [
+        ("Item No;COD", ("yes", "no")),
+        ("Code;COD", ("yes", "no")),
+        ("Codice articolo;Cod.", ("VN", "VN")),
+    ],
+)
+def test_a_heading_that_names_the_number_in_full_goes_before_an_abbreviation(
+    tmp_path: Path, headings: str, others: tuple[str, str]
+) -> None:
+    one, two = others
+    text = f"{headings};Title;Price\nA1;{one};Barbera;8,50\nA2;{two};Soave;9,40\n"
+
+    assert [each["sku"] for each in read(tmp_path, text).products] == ["A1", "A2"]

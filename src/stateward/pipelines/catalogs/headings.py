@@ -189,8 +189,12 @@ def _is_yes_or_no(cell: str) -> bool:
     return cell.casefold() in YES_OR_NO
 
 
+def _is_word_or_sign(cell: str) -> bool:
+    return is_currency_word(cell) or _is_yes_or_no(cell)
+
+
 # Cells that a column has not, if its heading means what it seems to: `Symbol` of a currency, `Clearance: yes`.
-DENIED = {"sku": is_currency_word, "sale_price": _is_yes_or_no, "list_price": _is_yes_or_no}
+DENIED = {"sku": _is_word_or_sign, "sale_price": _is_yes_or_no, "list_price": _is_yes_or_no}
 
 
 def is_of_terms(sheet: str) -> bool:
