@@ -386,3 +386,33 @@ def test_a_word_of_a_row_or_of_a_margin_is_no_stamp(tmp_path: Path, text: str, a
         paper.text(20, 400, text, size=6, angle=angle)
 
     assert read_bytes(tmp_path, paper.pdf()).flags == []
+
+
+@pytest.mark.parametrize("name", ["Credit date", "Order received"])
+def test_a_day_beside_one_called_date_alone_does_not_replace_it(tmp_path: Path, name: str) -> None:
+    found = read(
+        tmp_path,
+        [(44, "Statement 01/03/2025 to 31/03/2025 USD")],
+        [(44, "Date"), (100, name), (200, "Description"), (-495, "Amount"), (-560, "Balance")],
+        [(44, "03/03/2025"), (100, "04/03/2025"), (200, "ALDI"), (-495, "-5.00"), (-560, "95.00")],
+        [(44, "05/03/2025"), (100, "06/03/2025"), (200, "SHOP"), (-495, "-9.00"), (-560, "86.00")],
+    )
+
+    assert found.dates == ["2025-03-03", "2025-03-05"]
+    assert found.flags == ["DATE_UNPROVEN"]
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [
+        [[(110, "Totaal dit jaar"), (-454, "260,00"), (-547, "100,00")]],
+        [
+            [(110, "Totaal verrichtingen"), (-454, "60,00"), (-547, "100,00")],
+            [(110, "Totaal van alles"), (-454, "60,00"), (-547, "900,00")],
+        ],
+    ],
+)
+def test_totals_of_a_year_do_not_contradict_the_rows(tmp_path: Path, totals: list[Line]) -> None:
+    last: Line = [(110, "Nieuw saldo op 30/04/2025"), (-547, "140,00")]
+
+    assert read(tmp_path, *TOTALLED, *totals, last).flags == []

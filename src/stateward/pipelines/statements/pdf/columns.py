@@ -299,12 +299,15 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
             dated.append(column)
             others = [other for other in heading.columns if other.role == vocab.DATE]
             is_value = column.role == vocab.VALUE_DATE or bool(others)
-            if is_value and vocab.is_booking_date(column.text) and not _name_booking(others):
+            is_bought = any(vocab.is_purchase_date(other.text) for other in others)
+            is_booked = vocab.is_booking_date(column.text) and not _name_booking(others)
+            if is_value and is_booked and is_bought:
                 for other in others:
                     other.role = vocab.VALUE_DATE
                 is_value = False
-            elif not column.role and any(vocab.is_purchase_date(other.text) for other in others):
-                heading.has_open_dates = True  # a name that is not known may be that of the booking
+            elif (is_booked and others) or (is_bought and not column.role):
+                # A name that is not known may be that of the booking, and `Credit date` beside `Date` that of values.
+                heading.has_open_dates = True
             column.role = vocab.VALUE_DATE if is_value else vocab.DATE
     # Of two columns of dates without a known name, either may be that of the bookings.
     heading.has_open_dates |= len(dated) > 1 and {vocab.DATE, vocab.VALUE_DATE} == {

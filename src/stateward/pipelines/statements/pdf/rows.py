@@ -52,6 +52,8 @@ _SIGNED = re.compile(r"[-+(]|[A-Za-z]$")
 _DUE = re.compile(r"minim|mindest|asgari|\bdue\b|最低")
 
 
+# Totals of more than the rows.
+_OF_YEAR = re.compile(r"\b(?:year|ytd|jahr\w*|annee|ano|anno|jaar)\b")
 MARKS_BELOW = ("CR", "DR")  # below an amount; other marks are also words
 MARK_REACH = 30.0  # points from the right edge of the row
 DAY_WORDS = (2, 3)
@@ -645,7 +647,7 @@ class RowBuilder:
         number = len(self.sections) - 1
         self.group_totals.setdefault((number, self._group), []).append(any_money(one))
         sides = [one.money.get(role, "") for role in (vocab.DEBIT, vocab.CREDIT)]
-        if all(sides) and not is_carried:
+        if all(sides) and not is_carried and not _OF_YEAR.search(text):
             place = (one.line.page, one.line.number)
             self.side_totals.setdefault(number, []).append(SideTotals(*place, *sides))
         is_whole = vocab.SUMS.matches(text) or (is_sum and len(text.split()) == 1)

@@ -31,6 +31,8 @@ def contradicted_totals(
             for start in ((0, 0), (one.page, 0), above)
         ]
         above = place
+        if _fits([value for _, value in moved], wanted, ends) == [True, True]:
+            return  # the total of all rows: what stands below it is one of something else, such as of the year
         if any(_fits(span, wanted, ends) == [True, True] for span in spans):
             continue
         for span in spans:
