@@ -107,10 +107,18 @@ def world() -> Iterator[World]:
     server.server_close()
 
 
-def settled(folder: Path, world: World) -> Path:
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Where records are kept, as the settings want it."""
+    is_sqlite = request.param == "sqlite"
+    return {} if is_sqlite else {"url": request.getfixturevalue("postgres_url")}
+
+
+def settled(folder: Path, world: World, store: dict[str, str]) -> Path:
     config = folder / "stateward.json"
     document = {
         "data": str(folder / "data"),
+        "store": store,
         "ledger": {"mirror": str(folder / "ledger")},
         "worker": {"heartbeat_seconds": 0.5, "lease_seconds": 2, "deliveries_max": 50},
         "literature": {
@@ -168,10 +176,10 @@ def wait_for_all(app: App, ids: list[str]) -> None:
 
 @pytest.mark.parametrize("held", ["text", "embed"])
 def test_what_was_answered_before_the_kill_is_not_asked_again(
-    tmp_path: Path, world: World, held: str
+    tmp_path: Path, world: World, store: dict[str, str], held: str
 ) -> None:
     """The process dies while the second answer of a stage is awaited; the first one is known afterwards."""
-    config = settled(tmp_path, world)
+    config = settled(tmp_path, world, store)
 
     def second(what: str) -> bool:
         return what.startswith(held) and (held == "text" or sum(
@@ -232,9 +240,9 @@ def compare_with_ledger(app: App, config: Path, late: list[str]) -> None:
 
 
 def test_kills_under_load_lose_nothing_and_fetch_nothing_twice(
-    tmp_path: Path, world: World
+    tmp_path: Path, world: World, store: dict[str, str]
 ) -> None:
-    config = settled(tmp_path, world)
+    config = settled(tmp_path, world, store)
     killed_at: list[int] = []
     with App(Settings.load(config, environ={})) as app, running(config) as processes:
         ids = [add(app, number) for number in range(PAPERS)]
