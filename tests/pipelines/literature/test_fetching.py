@@ -27,19 +27,11 @@ from tests.pipelines.literature.source_server import SourceServer, a_source_serv
 from tests.server.api_client import serving
 
 
-@pytest.fixture(scope="module")
-def _running() -> Iterator[SourceServer]:
+@pytest.fixture
+def server() -> Iterator[SourceServer]:
+    """One of its own for each test: another port is another host, whose pauses no worker of before has kept."""
     with a_source_server() as server:
         yield server
-
-
-@pytest.fixture
-def server(_running: SourceServer) -> SourceServer:
-    _running.asked.clear()
-    _running.queries.clear()
-    _running.is_retracted = False
-    pause(urlsplit(_running.url).netloc, 0)  # what it asked for in another test is over
-    return _running
 
 
 def options(server: SourceServer, **more: object) -> Fields:
@@ -228,12 +220,25 @@ def test_another_process_is_told_of_the_pause(server: SourceServer) -> None:
     assert done.stdout.split() == ["8000000000", "0"]
 
 
+def test_a_pause_outlives_the_process_that_was_told_of_it() -> None:
+    """Processes of runners come and go; the one that they are forked from stays as long as its worker."""
+    pid = os.fork()
+    if pid == 0:
+        pause("told.example", 8_000_000_000)
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+    assert paused_until("told.example", now_s=10) == 8_000_000_000
+    pause("told.example", 0)
+
+
 def test_without_locks_of_bytes_a_process_keeps_to_what_it_was_told_itself(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     closed = os.open(tmp_path, os.O_RDONLY)
     os.close(closed)
-    monkeypatch.setattr(politeness, "_pauses", lambda: closed)
+    monkeypatch.setattr(politeness, "_HOLDING", closed)
+    monkeypatch.setattr(politeness, "_asking", lambda: closed)
 
     pause("a.example", 8_000_000_000)
 
@@ -290,12 +295,13 @@ def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None
         ]
         app.run_until_idle()
         records = [app.record(each) for each in ids]
-        busy = app.submit(
-            request_document("url", f"{server.url}/busy-for-long"),
-            machine="literature",
-            labels={"source_type": "url"},
-        ).record.id
-        app.run_until_idle()
+        with a_source_server() as other:  # which no other paper waits for
+            busy = app.submit(
+                request_document("url", f"{other.url}/busy-for-long"),
+                machine="literature",
+                labels={"source_type": "url"},
+            ).record.id
+            app.run_until_idle()
         waiting = app.record(busy)
         waits_s = ((waiting.due_at or 0) - waiting.entered_at) // SECOND
 

@@ -5,8 +5,9 @@ asked. They lock instead: a worker that asks a host holds the lock of that host 
 `429` is held the same way, so that the others wait as well. The locked files ship with the package and are only read.
 
 A host that asks to wait for longer than an attempt lasts is noted by a lock as well: on one byte of the file `pauses`,
-whose offset says which host and until when. The kernel tells every process that asks where a lock begins. It ends with
-the process that holds it, so a worker that learns of a pause holds it too.
+whose offset says which host and until when. The kernel tells every process that asks where a lock begins. It belongs to
+the opened file, which the processes of one worker inherit from the one that they are forked from: it lasts as long as
+the worker, whichever of its processes ends. A worker that learns of a pause of another holds it too.
 """
 
 import fcntl
@@ -68,8 +69,9 @@ _held: dict[str, int] = {}
 def pause(host: str, until_s: int) -> None:
     """Note for all workers of this machine that a host is not to be asked before; seconds since 1970."""
     _held[host] = until_s
-    _lock(fcntl.F_OFD_SETLK, fcntl.F_UNLCK, _offset(host), 1 << TIME_BITS)  # an earlier one
-    _lock(fcntl.F_OFD_SETLK, fcntl.F_RDLCK, _offset(host) + until_s, 1)
+    first = _offset(host)
+    _lock(_HOLDING, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, first, 1 << TIME_BITS)  # an earlier one
+    _lock(_HOLDING, fcntl.F_OFD_SETLK, fcntl.F_RDLCK, first + until_s, 1)
 
 
 def paused_until(host: str, *, now_s: int) -> int:
@@ -77,7 +79,11 @@ def paused_until(host: str, *, now_s: int) -> int:
     if _held.get(host, 0) <= now_s:
         first = _offset(host)
         found, start = _lock(
-            fcntl.F_OFD_GETLK, fcntl.F_WRLCK, first + now_s + 1, (1 << TIME_BITS) - now_s - 1
+            _asking(),
+            fcntl.F_OFD_GETLK,
+            fcntl.F_WRLCK,
+            first + now_s + 1,
+            (1 << TIME_BITS) - now_s - 1,
         )
         if found == fcntl.F_UNLCK:
             return 0
@@ -90,18 +96,27 @@ def _offset(host: str) -> int:
     return (int.from_bytes(digest[:4], "big") >> (32 - HOST_BITS)) << TIME_BITS
 
 
-def _lock(command: int, kind: int, start: int, size: int) -> tuple[int, int]:
+def _lock(descriptor: int, command: int, kind: int, start: int, size: int) -> tuple[int, int]:
     """A lock of the open file, or the one that is in its way: its kind and where it begins."""
     asked = struct.pack(LOCK, kind, os.SEEK_SET, start, size, 0)
     try:
-        kind, _, start, *_ = struct.unpack(LOCK, fcntl.fcntl(_pauses(), command, asked))
+        kind, _, start, *_ = struct.unpack(LOCK, fcntl.fcntl(descriptor, command, asked))
     except OSError:
         # A file system or kernel without such locks: each process knows what it was told itself.
         return fcntl.F_UNLCK, 0
     return kind, start
 
 
-@cache
-def _pauses() -> int:
-    """The file of pauses; it stays open, for to close it would end them."""
+def _open_pauses() -> int:
     return os.open(FOLDER / "pauses", os.O_RDONLY | os.O_CLOEXEC)
+
+
+@cache
+def _asking() -> int:
+    """The file of pauses, opened by this process itself: the kernel does not tell of locks of the same opened file."""
+    return _open_pauses()
+
+
+# Opened with this module, which the process that forks runners loads before it forks, so that all of them have it. It
+# stays open, for to close it would end the pauses.
+_HOLDING = _open_pauses()
