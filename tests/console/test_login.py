@@ -21,7 +21,7 @@ from tests.server.api_client import settings_at
 def sign_in(scene: Scene, page: Page, *, role: str, name: str = "anna") -> str:
     key, text = scene.app.admin.new_key(name, role=role)
     page.goto(scene.page("/login"))
-    page.get_by_label("Key").fill(text)
+    page.get_by_label("Key", exact=True).fill(text)
     page.get_by_role("button", name="Sign in").click()
     expect(page.locator(".user")).to_contain_text(name)
     return key.id
@@ -33,10 +33,10 @@ def test_a_stranger_is_led_to_the_login_and_back(locked: Scene, page: Page) -> N
     page.goto(locked.page("/records?q=is:failed"))
     expect(page).to_have_url(locked.page("/login?next=%2Fconsole%2Frecords%3Fq%3Dis%3Afailed"))
 
-    page.get_by_label("Key").fill("sw_wrong_key")
+    page.get_by_label("Key", exact=True).fill("sw_wrong_key")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_contain_text("unknown")
-    page.get_by_label("Key").fill(text)
+    page.get_by_label("Key", exact=True).fill(text)
     page.get_by_role("button", name="Sign in").click()
 
     expect(page).to_have_url(locked.page("/records?q=is:failed"))
@@ -56,7 +56,7 @@ def test_a_key_that_was_revoked_is_noticed_by_every_window(locked: Scene, page: 
 
     locked.app.admin.revoke_key(key_id, actor="person:root")
 
-    expect(other.get_by_label("Key")).to_be_visible()
+    expect(other.get_by_label("Key", exact=True)).to_be_visible()
 
 
 @pytest.mark.long
@@ -66,7 +66,7 @@ def test_signing_out_ends_the_session_for_good(locked: Scene, page: Page) -> Non
 
     page.get_by_role("button", name="Sign out").click()
 
-    expect(page.get_by_label("Key")).to_be_visible()
+    expect(page.get_by_label("Key", exact=True)).to_be_visible()
     answer = web.get(
         f"{locked.url}/records", headers={"Cookie": f"{cookie['name']}={cookie['value']}"}
     )
@@ -81,7 +81,7 @@ def test_a_revoked_key_ends_its_sessions(locked: Scene, page: Page) -> None:
     locked.app.keys.revoke(key_id, now=locked.app.clock())
     page.goto(locked.page("/records"))
 
-    expect(page.get_by_label("Key")).to_be_visible()
+    expect(page.get_by_label("Key", exact=True)).to_be_visible()
 
 
 @pytest.mark.long
@@ -165,7 +165,7 @@ def test_a_key_for_one_machine_sees_no_other(locked: Scene, page: Page) -> None:
     record_id = locked.submit(statement(950), name="not-yours.csv")
     _, text = locked.app.admin.new_key("paula", role="operator", pipelines=["literature"])
     page.goto(locked.page("/login"))
-    page.get_by_label("Key").fill(text)
+    page.get_by_label("Key", exact=True).fill(text)
     page.get_by_role("button", name="Sign in").click()
 
     expect(page.locator("#card-upload")).to_have_count(0)
@@ -240,7 +240,7 @@ def test_a_page_that_stays_open_leads_to_the_login_when_its_session_ends(
     locked.app.keys.revoke(key_id, now=locked.app.clock())
     locked.submit(statement(960), name="after-the-end.csv")
 
-    expect(page.get_by_label("Key")).to_be_visible()
+    expect(page.get_by_label("Key", exact=True)).to_be_visible()
 
 
 def test_open_pages_work_after_a_restart_of_the_service(tmp_path: Path) -> None:
