@@ -39,7 +39,7 @@ def read_regular(path: Path) -> bytes:
 
 def special_files(folder: Path) -> Iterator[str]:
     """The names in a folder that are neither files nor folders; of a link what it leads to counts."""
-    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for each in entries:
             # Most entries say of themselves what they are, without a call for each; a dangling link is nothing.
             if not each.is_file() and not each.is_dir() and Path(each.path).exists():
