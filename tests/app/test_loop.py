@@ -1,6 +1,7 @@
 """The loop of a process: what it does first, what waits until it has begun, and what ends it."""
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,7 +63,7 @@ class FailingLink:
 
     is_at_hand = False
 
-    def prepare(self) -> bool:
+    def prepare(self, ready: AbstractSet[int] | None) -> bool:
         return False
 
     def flush(self) -> None:
