@@ -32,8 +32,8 @@ from stateward.console.static_files import BASE
 from stateward.core.approvals import has_approved, person_of
 from stateward.core.model import NOTES, Fields, Json, Record
 from stateward.definition.display import Column, ItemView, columns_of
+from stateward.engine.review_rules import Refusals
 from stateward.engine.review_tasks import Task
-from stateward.engine.reviews import Refusals
 from stateward.server.auth import (
     Asked,
     Caller,
