@@ -80,7 +80,7 @@ def approve_twice(api: ApiClient, browser: Browser) -> None:
     bob.goto(address)
     expect(bob.locator("#work")).to_have_attribute("data-claimed", record.id)
     ada.locator("#reject").click()
-    expect(ada.locator("#said")).to_contain_text("Choose the reason")
+    expect(ada.locator("#message")).to_contain_text("Choose the reason")
     bob.locator("#approve").click()
     expect(bob.locator("article")).to_have_attribute("data-record", other.id)
 

@@ -38,14 +38,14 @@ def test_what_was_pressed_while_the_service_was_away_is_pressed_again(
     page.locator("#several [data-close]").click()
     with page.expect_request(lambda asked: asked.url.endswith("/claim")):
         page.clock.run_for(60_000)
-    expect(page.locator("#said")).to_contain_text("does not answer")
+    expect(page.locator("#message")).to_contain_text("does not answer")
     expect(page.locator("#approve")).to_be_enabled()
     page.keyboard.press("j")
     expect(page.locator(".toast", has_text="does not answer")).to_be_visible()
     page.unroute("**/*")
     page.route("**/claim", lambda route: route.fulfill(status=502, body="bad gateway"))
     page.locator("#approve").click()
-    expect(page.locator("#said")).to_contain_text("does not answer")
+    expect(page.locator("#message")).to_contain_text("does not answer")
     expect(page.locator("#approve")).to_be_enabled()
     assert scene.app.reviews.task(first).pending is None
 

@@ -76,7 +76,7 @@ def test_what_cannot_be_a_statement_is_refused_with_a_sentence(scene: Scene, pag
     )
 
     refused = page.locator("#refused li", has_text="movie.mkv")
-    expect(refused.locator(".said")).not_to_be_empty()
+    expect(refused.locator(".message")).not_to_be_empty()
     expect(page.locator(".toast.bad")).to_contain_text("movie.mkv")
     expect(page.locator("#sent-summary")).to_have_text("1 of 1 file uploaded: 1 refused")
     page.reload()

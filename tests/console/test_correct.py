@@ -69,7 +69,7 @@ def test_a_flagged_result_is_confirmed_or_rejected_with_a_reason(scene: Scene, p
     page.locator("#decide-flag").click()
 
     page.locator("#reject").click()
-    expect(page.locator("#said")).to_contain_text("say why")
+    expect(page.locator("#message")).to_contain_text("say why")
     page.get_by_label("Reason").fill("it is somebody else's")
     page.locator("#reject").click()
 

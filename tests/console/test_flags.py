@@ -101,7 +101,7 @@ def test_a_decision_of_another_is_not_replaced_unseen(scene: Scene, page: Page) 
 
     page.locator("#confirm").click()
 
-    expect(page.locator("#said")).to_contain_text("anna decided it meanwhile")
+    expect(page.locator("#message")).to_contain_text("anna decided it meanwhile")
     assert decision(scene, record_id) == ("reject", "forged")
 
 

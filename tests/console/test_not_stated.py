@@ -22,7 +22,7 @@ def test_a_contract_that_does_not_state_a_required_value_is_accepted(
     page.goto(scene.page(f"/review/{record_id}"))
     expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
     page.locator("#approve").click()
-    expect(page.locator("#said")).to_contain_text("mark it as not stated")
+    expect(page.locator("#message")).to_contain_text("mark it as not stated")
 
     for name in MISSING:
         page.locator(f".field[data-field={name}-0] [data-absent]").click()

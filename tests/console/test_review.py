@@ -179,7 +179,7 @@ def test_a_note_alone_rejects_nothing(service: Scene, page: Page) -> None:
     page.locator("#notes").fill("I called the customer")
     page.keyboard.press("Control+Enter")
 
-    expect(page.locator("#said")).to_contain_text("Change a field first")
+    expect(page.locator("#message")).to_contain_text("Change a field first")
     assert service.app.reviews.task(record_id).pending is None
 
 
@@ -191,7 +191,7 @@ def test_rejecting_wants_a_reason(service: Scene, page: Page) -> None:
     expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
 
     page.keyboard.press("r")
-    expect(page.locator("#said")).to_contain_text("why it is rejected")
+    expect(page.locator("#message")).to_contain_text("why it is rejected")
     expect(page.locator("#notes")).to_be_focused()
     page.keyboard.type("water is no energy")
     page.keyboard.press("Control+Enter")
@@ -243,8 +243,8 @@ def test_two_people_never_decide_the_same(service: Scene, page: Page) -> None:
     expect(page.locator("#taken")).to_contain_text("otto has claimed this")
     expect(page.locator("#approve")).to_be_disabled()
     # The sentence of the service names the time as the page does.
-    expect(page.locator("#said")).to_contain_text("otto has claimed this review until")
-    expect(page.locator("#said")).not_to_contain_text(re.compile(r"\dT\d"))
+    expect(page.locator("#message")).to_contain_text("otto has claimed this review until")
+    expect(page.locator("#message")).not_to_contain_text(re.compile(r"\dT\d"))
 
 
 @pytest.mark.long
@@ -299,10 +299,10 @@ def test_a_shortcut_can_be_given_another_key(service: Scene, page: Page) -> None
 
     page.get_by_label("Key for approve").fill("r")
     page.keyboard.press("Tab")
-    expect(page.locator("#keys-said")).to_have_text("r is the key of another shortcut.")
+    expect(page.locator("#keys-message")).to_have_text("r is the key of another shortcut.")
     page.get_by_label("Key for approve").fill("y")
     page.keyboard.press("Tab")
-    expect(page.locator("#keys-said")).to_have_text("y: approve")
+    expect(page.locator("#keys-message")).to_have_text("y: approve")
     page.reload()
     expect(page.locator("article")).to_have_attribute("data-open", "yes")
     expect(page.locator("#approve kbd")).to_have_text("y")
@@ -367,7 +367,7 @@ def test_a_correction_that_is_refused_stays_in_the_form(service: Scene, page: Pa
     page.locator(".field[data-field=contract_start-0] input").fill("2026-05-01")
     page.keyboard.press("Control+Enter")
 
-    expect(page.locator("#said")).to_contain_text("cannot be accepted like this")
+    expect(page.locator("#message")).to_contain_text("cannot be accepted like this")
     start = page.locator(".field[data-field=contract_start-0] input")
     expect(start).to_have_value("2026-05-01")
     assert service.app.reviews.task(poor).pending is None

@@ -29,8 +29,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const [times, first, second] = plot.data;
     tip.hidden = at === null || at === undefined;
     if (tip.hidden) return;
-    const said = name === "ended" ? `${first[at] - second[at]} finished, ${second[at] ?? 0} failed` : first[at] === null ? "nothing finished" : `p95 ${seconds(first[at])}`;
-    tip.textContent = `${minute().format(new Date(times[at] * 1000))}: ${said}`;
+    const text = name === "ended" ? `${first[at] - second[at]} finished, ${second[at] ?? 0} failed` : first[at] === null ? "nothing finished" : `p95 ${seconds(first[at])}`;
+    tip.textContent = `${minute().format(new Date(times[at] * 1000))}: ${text}`;
   }
   // The arrow keys lead along a chart as the pointer does, from the last minute on.
   document.addEventListener("keydown", (event) => {
@@ -137,10 +137,10 @@ document.addEventListener("DOMContentLoaded", () => {
     refusals.querySelector("[data-dismiss-all]").hidden = items.length < 2;
     refusals.querySelector("ul").replaceChildren(...items.map(({ id, name, reason }) => {
       const line = document.createElement("li");
-      line.innerHTML = '<span class="name"></span><span class="said"></span>';
+      line.innerHTML = '<span class="name"></span><span class="message"></span>';
       line.querySelector(".name").textContent = inOrder(name);
       line.querySelector(".name").title = name;
-      line.querySelector(".said").textContent = inOrder(reason);
+      line.querySelector(".message").textContent = inOrder(reason);
       dismissable(line, name, () => dismiss(`/refused-uploads/${encodeURIComponent(id)}`));
       return line;
     }));
@@ -152,7 +152,7 @@ document.addEventListener("DOMContentLoaded", () => {
   // A file that is sent to a machine of a person's choice: `fields` are those of the form besides it.
   function add(fields, file) {
     const line = document.createElement("li");
-    line.innerHTML = '<span class="name"></span><progress max="100" value="0"></progress><span class="said">waits</span>';
+    line.innerHTML = '<span class="name"></span><progress max="100" value="0"></progress><span class="message">waits</span>';
     line.querySelector(".name").textContent = inOrder(file.name);
     line.querySelector("progress").setAttribute("aria-label", `sending ${file.name}`);
     list.append(line);
@@ -167,7 +167,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function send({ fields: given, file, line }) {
     sending += 1;
     const bar = line.querySelector("progress");
-    const said = line.querySelector(".said");
+    const message = line.querySelector(".message");
     const fields = new FormData();
     for (const [name, value] of Object.entries(given)) if (value) fields.set(name, value);
     fields.set("file", file, file.name);
@@ -177,7 +177,7 @@ document.addEventListener("DOMContentLoaded", () => {
     request.setRequestHeader("Idempotency-Key", `console-${crypto.getRandomValues(new Uint32Array(4)).join("")}`);
     request.upload.addEventListener("progress", (event) => {
       if (event.lengthComputable) bar.value = (100 * event.loaded) / event.total;
-      said.textContent = `${Math.round(bar.value)} %`;
+      message.textContent = `${Math.round(bar.value)} %`;
     });
     request.addEventListener("loadend", () => {
       sending -= 1;
@@ -189,7 +189,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const members = answer.members || [];
       const refused = members.filter((each) => each.problem);
       const inside = members.length ? `${members.length - refused.length} of ${members.length} files submitted${refused.map((each) => `; ${each.name}: ${each.problem}`).join("")}` : "submitted";
-      said.textContent = request.status === 201 ? inside : request.status === 409 ? "duplicate: already submitted" : answer.detail || "could not be sent; try again";
+      message.textContent = request.status === 201 ? inside : request.status === 409 ? "duplicate: already submitted" : answer.detail || "could not be sent; try again";
       if (id) {
         const link = document.createElement("a");
         link.href = `${base}/records/${encodeURIComponent(id)}`;
@@ -199,7 +199,7 @@ document.addEventListener("DOMContentLoaded", () => {
       count[{ sent: "submitted", known: "duplicate", refused: "refused" }[line.dataset.state]] += 1;
       summarize();
       if (line.dataset.state === "refused") {
-        const reason = said.textContent;
+        const reason = message.textContent;
         showRefused().then((items) => {
           if (items.some((each) => each.name === file.name && each.reason === reason)) line.remove();
           else { // such as too many at once or a full disk, which is no fault of the file
@@ -207,7 +207,7 @@ document.addEventListener("DOMContentLoaded", () => {
             dismissable(line, file.name, () => line.remove());
           }
         });
-        toast(`${file.name}: ${said.textContent}`, "bad");
+        toast(`${file.name}: ${message.textContent}`, "bad");
       }
       else if (request.status === 201 && !refused.length) setTimeout(() => line.remove(), 30000);
       document.dispatchEvent(new CustomEvent("stateward:refresh"));
@@ -232,13 +232,13 @@ document.addEventListener("DOMContentLoaded", () => {
     const fields = new FormData();
     fields.set("file", file.size > WHOLE_BYTES_MAX ? file.slice(0, BEGINNING_BYTES) : file, file.name);
     const answer = await fetch("/detect", { method: "POST", headers: { "X-CSRF-Token": csrf }, body: fields });
-    const said = await answer.json().catch(() => ({}));
-    if (!answer.ok) throw new Error(said.detail || "could not be looked at; try again");
-    return said.items;
+    const body = await answer.json().catch(() => ({}));
+    if (!answer.ok) throw new Error(body.detail || "could not be looked at; try again");
+    return body.items;
   }
   async function detect(file) {
     const line = document.createElement("li");
-    line.innerHTML = '<span class="name"></span><span class="said">what is it?</span><span class="evidence muted"></span><select hidden></select><span class="labels"></span><button type="button" data-send disabled>Send</button><button type="button" class="quiet" data-drop-line>Leave out</button>';
+    line.innerHTML = '<span class="name"></span><span class="message">what is it?</span><span class="evidence muted"></span><select hidden></select><span class="labels"></span><button type="button" data-send disabled>Send</button><button type="button" class="quiet" data-drop-line>Leave out</button>';
     line.querySelector(".name").textContent = inOrder(file.name);
     line.file = file;
     found.append(line);
@@ -249,13 +249,13 @@ document.addEventListener("DOMContentLoaded", () => {
     const button = line.querySelector("[data-send]");
     Object.assign(button, { textContent: "Send", disabled: true });
     line.dataset.state = "";
-    line.querySelector(".said").textContent = "what is it?";
+    line.querySelector(".message").textContent = "what is it?";
     tellBar();
     try {
       choose(line, await ask(line.file));
     } catch (error) {
       line.dataset.state = "refused";
-      line.querySelector(".said").textContent = error.message;
+      line.querySelector(".message").textContent = error.message;
       button.textContent = "Try again";
     }
     tellBar();
@@ -279,7 +279,7 @@ document.addEventListener("DOMContentLoaded", () => {
       select.append(group);
     }
     select.hidden = false;
-    line.querySelector(".said").textContent = likely.length ? "detected" : "not recognised";
+    line.querySelector(".message").textContent = likely.length ? "detected" : "not recognised";
     line.dataset.state = likely.length ? "detected" : "unknown";
     askLabels(line);
   }

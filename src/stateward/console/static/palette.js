@@ -24,23 +24,23 @@
     const own = [...document.querySelectorAll("[data-shortcut]")].map((each) => [each.dataset.shortcut, each.dataset.meaning]);
     const all = [...own, ...EVERYWHERE];
     const changeable = all.flatMap(([keys]) => keys.split(" ")).filter((key) => /^[a-z]$/.test(key));
-    const said = made("p", { className: "muted", id: "keys-said", textContent: changeable.length ? "Type another letter or digit over a key to change it; kept in this browser." : "" });
-    said.setAttribute("role", "status");
+    const message = made("p", { className: "muted", id: "keys-message", textContent: changeable.length ? "Type another letter or digit over a key to change it; kept in this browser." : "" });
+    message.setAttribute("role", "status");
     const rows = all.map(([keys, meaning]) => {
       const names = keys.split(" ");
       const meanings = meaning.split(", ");
       const cells = names.flatMap((key, at) => [
-        changeable.includes(key) ? field(key, names.length === meanings.length ? meanings[at] : meaning, changeable, said) : made("kbd", { textContent: key }), " "]);
+        changeable.includes(key) ? field(key, names.length === meanings.length ? meanings[at] : meaning, changeable, message) : made("kbd", { textContent: key }), " "]);
       return made("tr", {}, made("td", {}, ...cells), made("td", { textContent: meaning }));
     });
     const table = made("table", { className: "rows", id: "shortcuts" }, made("tbody", {}, ...rows));
     const bar = made("div", { className: "bar" }, close());
     if (changeable.length) bar.prepend(made("button", { type: "button", className: "quiet", textContent: "Default keys", onclick: () => { setKeys({}); help(); } }));
-    show(made("h2", { textContent: "Keyboard shortcuts" }), said, table, bar);
+    show(made("h2", { textContent: "Keyboard shortcuts" }), message, table, bar);
     bar.lastChild.focus();
   }
   // The key of a shortcut, which can be typed over.
-  function field(name, meaning, changeable, said) {
+  function field(name, meaning, changeable, message) {
     const input = made("input", { className: "key", value: keyOf(name), maxLength: 1, autocomplete: "off" });
     input.setAttribute("aria-label", `Key for ${meaning}`);
     input.addEventListener("focus", () => input.select());
@@ -48,13 +48,13 @@
       const key = input.value.toLowerCase();
       const isTaken = changeable.some((other) => other !== name && keyOf(other) === key);
       if (!/^[a-z0-9]$/.test(key) || isTaken) {
-        said.textContent = isTaken ? `${key} is the key of another shortcut.` : "A key is a letter or a digit.";
+        message.textContent = isTaken ? `${key} is the key of another shortcut.` : "A key is a letter or a digit.";
         input.value = keyOf(name);
         return;
       }
       setKeys({ ...ownKeys(), [name]: key });
       input.value = key;
-      said.textContent = `${key}: ${meaning}`;
+      message.textContent = `${key}: ${meaning}`;
     });
     return input;
   }

@@ -20,7 +20,7 @@ const article = () => work.querySelector("article");
 const isOffered = (action) => Boolean(article()?.dataset.actions.split(" ").includes(action));
 const tasks = () => [...document.querySelectorAll("[data-task]")];
 const say = (text) => {
-  const line = document.getElementById("said");
+  const line = document.getElementById("message");
   if (!line) return;
   line.textContent = text;
   line.hidden = !text;
@@ -66,8 +66,8 @@ let claiming = Promise.resolve(null);
 async function claim(id) {
   const answer = await post(`/reviews/${encodeURIComponent(id)}/claim`);
   if (present?.id !== id) return null;
-  if (!answer.ok) say(answer.said);
-  else if (document.getElementById("said")?.textContent === AWAY) say("");
+  if (!answer.ok) say(answer.message);
+  else if (document.getElementById("message")?.textContent === AWAY) say("");
   // Only a refusal ends it: a service that is away comes back, and what was typed can be sent then.
   if (answer.ok || !isAway(answer)) allow(answer.ok);
   if (!answer.ok) return null;
@@ -218,10 +218,10 @@ async function call(method, path, body, headers = {}, isLast = false) {
     });
     const told = await answer.json().catch(() => ({}));
     const further = (told.errors || []).filter((each) => !told.detail?.includes(each.sentence)).map((each) => `${each.field}: ${each.sentence}`);
-    const said = [told.detail, ...further].filter(Boolean).join(" ");
-    return { ok: answer.ok, status: answer.status, told, said: withTimes(said) || (isAway(answer) ? AWAY : "It was refused.") };
+    const message = [told.detail, ...further].filter(Boolean).join(" ");
+    return { ok: answer.ok, status: answer.status, told, message: withTimes(message) || (isAway(answer) ? AWAY : "It was refused.") };
   } catch {
-    return { ok: false, status: 0, told: {}, said: AWAY };
+    return { ok: false, status: 0, told: {}, message: AWAY };
   }
 }
 const post = (path, body, headers, isLast) => call("POST", path, body, headers, isLast);
@@ -259,8 +259,8 @@ async function decide(action) {
   const answer = await call("PUT", decisionOf(id), body, { "If-Match": `"${version}"`, "Idempotency-Key": attempt.key });
   isDeciding = false;
   const isLeft = opening() || present?.id !== id; // the person went on before the answer came
-  if (!answer.ok && isLeft) { undone.set(id, { corrected: values, notes, reason_code: code?.value }); toast(`${name}: ${answer.said}`, "bad", 30_000); return; }
-  if (!answer.ok) { say(answer.said); return; } // the form is still open, with all that was typed
+  if (!answer.ok && isLeft) { undone.set(id, { corrected: values, notes, reason_code: code?.value }); toast(`${name}: ${answer.message}`, "bad", 30_000); return; }
+  if (!answer.ok) { say(answer.message); return; } // the form is still open, with all that was typed
   attempt = null;
   undone.delete(id);
   if (answer.told.pending) hold(id, name, answer.told.pending);
@@ -270,8 +270,8 @@ async function decide(action) {
   const row = others(1) || others(-1) || tasks().find((each) => !held.has(each.dataset.task) && each.dataset.taken === "no" && each.dataset.task !== id);
   if (row && !held.has(row.dataset.task) && row.dataset.task !== id) go(row.dataset.task);
   else if (present?.id === id) {
-    const said = isAlone ? "Your decision is stored. You can close this page." : "No other review is pending.";
-    work.innerHTML = `<section class="panel"><p class="empty" id="nothing">${said}</p></section>`;
+    const message = isAlone ? "Your decision is stored. You can close this page." : "No other review is pending.";
+    work.innerHTML = `<section class="panel"><p class="empty" id="nothing">${message}</p></section>`;
     present = null;
     if (!isAlone) history.replaceState(null, "", `${base}/review`);
   }
@@ -290,9 +290,9 @@ function askOpinion() {
     const body = { to: form.to.value.trim(), is_blind: form.is_blind.checked, corrected: corrected() };
     if (form.notes.value.trim()) body.notes = form.notes.value.trim();
     const answer = await post(`/reviews/${encodeURIComponent(id)}/opinion`, body, { "If-Match": `"${version}"` });
-    const line = form.querySelector("#opinion-said");
+    const line = form.querySelector("#opinion-message");
     line.hidden = answer.ok;
-    line.textContent = answer.ok ? "" : answer.said;
+    line.textContent = answer.ok ? "" : answer.message;
     if (!answer.ok) return;
     dialog.close();
     toast(`${body.to} decides it.`);
@@ -338,7 +338,7 @@ async function settle(id) {
   if (!held.has(id) || isAway(answer) || (answer.ok && answer.told.pending)) return; // asked again with the next tick
   const { name, action } = drop(id);
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
-  if (answer.status === 410) { toast(answer.said, "", 30_000); return; } // by a link, which ends with the decision
+  if (answer.status === 410) { toast(answer.message, "", 30_000); return; } // by a link, which ends with the decision
   // Of many that follow one another only the last is told: their lines would cover what is looked at.
   if (answer.ok && answer.told.decision) { if (!held.size) toast(`${name} is ${WORDS[action] || "decided"}.`); return; }
   const approvals = answer.ok ? answer.told.approvals : [];
@@ -351,10 +351,10 @@ async function settle(id) {
 async function undo(id = [...held.keys()].pop()) {
   if (!id || !held.has(id)) return;
   const answer = await call("DELETE", decisionOf(id));
-  if (isAway(answer)) { toast(answer.said, "bad"); return; }
+  if (isAway(answer)) { toast(answer.message, "bad"); return; }
   drop(id);
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
-  if (!answer.ok) { toast(answer.said, "bad"); return; }
+  if (!answer.ok) { toast(answer.message, "bad"); return; }
   undone.set(id, answer.told);
   toast("Undone.");
   go(id, { isBack: true });

@@ -55,9 +55,9 @@ async function call(method, path, body, key) {
       body: body ? JSON.stringify(body) : undefined,
     });
     const told = await answer.json().catch(() => ({}));
-    return { ok: answer.ok, status: answer.status, told, said: told.detail || (isAway(answer) ? AWAY : "It was refused.") };
+    return { ok: answer.ok, status: answer.status, told, message: told.detail || (isAway(answer) ? AWAY : "It was refused.") };
   } catch {
-    return { ok: false, status: 0, told: {}, said: AWAY };
+    return { ok: false, status: 0, told: {}, message: AWAY };
   }
 }
 const line = (text, name = "p", kind = "") => {
@@ -83,7 +83,7 @@ document.addEventListener("submit", async (event) => {
   const notes = String(form.get("notes")).trim();
   const body = { action: form.get("action"), reviews: [...picked].map(([record_id, version]) => ({ record_id, version })), ...(notes ? { notes } : {}), ...(form.get("reason_code") ? { reason_code: form.get("reason_code") } : {}) };
   const answer = await call("POST", "/reviews/batches", { ...body, dry_run: true });
-  if (!answer.ok) { result(line(answer.said, "p", "problem")); return; }
+  if (!answer.ok) { result(line(answer.message, "p", "problem")); return; }
   const refused = answer.told.results.filter((each) => each.problem);
   const parts = [line(`${answer.told.applied} of ${several(body.reviews.length)} would be ${PAST[body.action]}.`)];
   if (refused.length) {
@@ -106,8 +106,8 @@ document.addEventListener("submit", async (event) => {
 async function confirm(frozen, key) {
   const answer = await call("POST", "/reviews/batches", frozen, key);
   // Without an answer the same can be sent again, and under the same key it counts once.
-  if (isAway(answer)) { away(answer.said); return; }
-  if (!answer.ok) { result(line(answer.said, "p", "problem")); return; }
+  if (isAway(answer)) { away(answer.message); return; }
+  if (!answer.ok) { result(line(answer.message, "p", "problem")); return; }
   // The page may show one of them: it is loaded again, and finds what can be undone in the queue.
   location.assign(`${base}/review`);
 }
@@ -143,10 +143,10 @@ function hold(id, action, count, until) {
 }
 async function undo(id, shown) {
   const answer = await call("DELETE", `/reviews/batches/${encodeURIComponent(id)}`);
-  if (isAway(answer)) { toast(answer.said, "bad"); return; }
+  if (isAway(answer)) { toast(answer.message, "bad"); return; }
   shown.remove();
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
-  toast(answer.ok ? `${several(answer.told.undone.length)}: undone.` : answer.said, answer.ok ? "" : "bad");
+  toast(answer.ok ? `${several(answer.told.undone.length)}: undone.` : answer.message, answer.ok ? "" : "bad");
 }
 resume();
 show();

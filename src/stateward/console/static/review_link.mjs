@@ -8,14 +8,14 @@ export async function makeLink({ id, onMade }) {
   dialog.showModal();
   const form = dialog.querySelector("form");
   const say = (text) => {
-    const line = form.querySelector("#link-said");
+    const line = form.querySelector("#link-message");
     line.textContent = text;
     line.hidden = !text;
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const answer = await ask("POST", path, { person: form.person.value.trim(), hours: Number(form.hours.value) });
-    say(answer.ok ? "" : answer.said);
+    say(answer.ok ? "" : answer.message);
     if (!answer.ok) return;
     onMade(id); // the claim ended with it: it is left to the person whom the link is for
     form.querySelector("#link-made").hidden = false;
@@ -28,7 +28,7 @@ export async function makeLink({ id, onMade }) {
     const button = event.target.closest("[data-revoke]");
     if (!button) return;
     const answer = await ask("DELETE", `${path}/${encodeURIComponent(button.dataset.revoke)}`);
-    say(answer.ok ? "" : answer.said);
+    say(answer.ok ? "" : answer.message);
     await list();
   });
   async function list() {
@@ -60,8 +60,8 @@ async function ask(method, path, body) {
       body: body ? JSON.stringify(body) : undefined,
     });
     const told = await answer.json().catch(() => ({}));
-    return { ok: answer.ok, told, said: told.detail || "It was refused." };
+    return { ok: answer.ok, told, message: told.detail || "It was refused." };
   } catch {
-    return { ok: false, told: {}, said: AWAY };
+    return { ok: false, told: {}, message: AWAY };
   }
 }
