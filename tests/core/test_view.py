@@ -319,6 +319,18 @@ def test_a_failed_record_says_when_it_is_retried_and_how_to_be_faster() -> None:
     )
 
 
+def test_a_record_that_was_asked_to_wait_is_not_advised_to_be_retried_at_once() -> None:
+    until = NOW + 30 * SECOND
+
+    why = explained(an_upload("error"), asked_until=until)
+    later = explained(an_upload("error"), after_s=30, asked_until=until)
+
+    assert why.code == "asked_to_wait"
+    assert why.advice.startswith("wait: what it asked wants to be left alone until")
+    assert why.until == to_iso(NOW + 60 * SECOND)
+    assert later.code == "waiting_for_retry"
+
+
 def test_a_retry_that_is_due_moves_on_as_soon_as_a_coordinator_runs() -> None:
     why = explained(an_upload("error"), after_s=60)
 

@@ -13,7 +13,7 @@ from stateward import schemas
 from stateward.app.views import record_view, transition_view
 from stateward.core.errors import ConcurrentModification, UnknownName
 from stateward.core.files import SavedFile
-from stateward.core.machine import Stage
+from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
     SECOND,
     Fields,
@@ -24,6 +24,7 @@ from stateward.core.model import (
     plain_actor,
 )
 from stateward.core.query import Query, Term, check_names, parse_query
+from stateward.core.retry import retry_after_s
 from stateward.core.view import Explanation, WaitContext, explain, flag_codes, is_at_rest
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import is_alive
@@ -254,10 +255,18 @@ class Records:
                 now=self._clock(),
                 is_worker_lost=is_lost,
                 losses=self._bus.losses(record.id, record.version),
+                asked_until=self._asked_until(record, machine),
             )
         else:
             around = self._queue(record, machine.stage[record.waiting])
         return self._with_flags(record, self._with_reason(record, explain(machine, record, around)))
+
+    def _asked_until(self, record: Record, machine: Machine) -> Micros | None:
+        """Until when what failed was asked to wait, as its last transition says."""
+        if machine.kind[record.status] != "failed" or record.due_at is None:
+            return None
+        wait_s = sum(retry_after_s(each.metadata) for each in self._store.history(record.id)[-1:])
+        return record.entered_at + round(wait_s * SECOND) if wait_s else None
 
     def _with_reason(self, record: Record, why: Explanation) -> Explanation:
         """The explanation of a record that ended, with the reason that was given for its end, if there is one."""

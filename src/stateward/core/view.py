@@ -44,6 +44,7 @@ class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
     ahead: int = 0
     is_coordinated: bool = True
     losses: tuple[Loss, ...] = ()
+    asked_until: Micros | None = None  # when what the attempt asked may be asked again
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,12 +282,21 @@ def _explain_failure(machine: Machine, record: Record, around: WaitContext) -> E
         )
     if record.due_at is not None and record.due_at > around.now:
         number = record.retry_count + 1
+        sentence = (
+            f"it failed ({error}); retry {number} of {machine.retry_of(record).max_retries} is due"
+            f"{_at(record)}"
+        )
+        if around.asked_until is not None and around.asked_until > around.now:
+            return Explanation(
+                code="asked_to_wait",
+                sentence=sentence,
+                advice=f"wait: what it asked wants to be left alone until {to_iso(around.asked_until)}; "
+                "an earlier retry is likely to end in the same way",
+                until=to_iso_or_none(record.due_at),
+            )
         return Explanation(
             code="waiting_for_retry",
-            sentence=(
-                f"it failed ({error}); retry {number} of {machine.retry_of(record).max_retries} is due"
-                f"{_at(record)}"
-            ),
+            sentence=sentence,
             advice=f"stateward retry {record.id} retries it at once",
             until=to_iso_or_none(record.due_at),
         )

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from stateward.app import App, load_settings
 from stateward.cli import cli
 from stateward.core.errors import FatalFailure, StageFailure
-from stateward.core.model import SECOND, Fields
+from stateward.core.model import SECOND, Fields, to_iso
 from stateward.pipelines.literature import politeness
 from stateward.pipelines.literature.politeness import pause, paused_until
 from stateward.pipelines.literature.sources import download, request_document
@@ -302,10 +302,11 @@ def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None
                 labels={"source_type": "url"},
             ).record.id
             app.run_until_idle()
-        waiting = app.record(busy)
+        waiting, why = app.record(busy), app.records.explain(busy)
         waits_s = ((waiting.due_at or 0) - waiting.entered_at) // SECOND
 
         assert (waiting.status, waiting.error_code, waits_s) == ("retrying", "SOURCE_BUSY", 3600)
+        assert (why.code, why.until) == ("asked_to_wait", to_iso(waiting.due_at or 0))
 
         assert [each.status for each in records] == ["completed"] * 6 + ["failed"]
         assert records[-1].error_code == "NOT_FOUND"
