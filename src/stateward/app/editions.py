@@ -132,16 +132,56 @@ class Editions:
             raise InvalidRequest(
                 f"{record.id} has not finished {stage}: there is nothing to rebuild"
             )
-        result = self._run(record, machine.stage[stage])
-        if isinstance(result, Failed):
-            raise InvalidRequest(f"{record.id} cannot be rebuilt: {result.code}: {result.message}")
-        now = self._outputs.item_chunks(record.id, edition_version(self._outputs, record, stage))
-        pairs = zip(result.chunks, now, strict=False)
-        if len(result.chunks) == len(now) and all(new.data == old for new, old in pairs):
-            return None
+        return next(iter(self._make_again(record, [machine.stage[stage]], actor)), None)
+
+    def rebuild_outdated(self, record_id: str, *, actor: str) -> list[AttemptResult]:
+        """Make anew what today's code would make otherwise: the editions that came of it.
+
+        What an older reader has read is read again. Else the stages behind the one that reads are done again, or the
+        last one where no reader has a version.
+        """
+        record = self._records.get(record_id)
+        if self.is_outdated(record) and not self.begins_anew(record):
+            before = len(self._outputs.editions(record.id))
+            self.reread(record_id, RereadRequest(only_outdated=True), actor=actor)
+            return self._outputs.editions(record.id)[before:]
+        finished = self._finished_stages(record)
+        reading = [at for at, each in enumerate(finished) if self._reader_of(record, each)]
+        following = finished[reading[-1] + 1 :] if reading else finished[-1:]
+        if not following:
+            raise InvalidRequest(f"{record.id} is {record.status}: there is nothing to rebuild yet")
+        return self._make_again(record, following, actor)
+
+    def _make_again(
+        self, record: Record, stages: Sequence[Stage], actor: str
+    ) -> list[AttemptResult]:
+        """Run stages one after the other, with the hints in force, and store those that gave something else."""
+        hints = self.hints_of(record)
+        results: dict[str, Completed] = {}
+        for stage in stages:
+            result = self._run(record, stage, labels=record.labels | hints, made=results)
+            if isinstance(result, Failed):
+                raise InvalidRequest(
+                    f"{record.id} cannot be rebuilt: {result.code}: {result.message}"
+                )
+            results[stage.name] = result
+        changed = {
+            name: each for name, each in results.items() if self._is_other(record, name, each)
+        }
+        if not changed:
+            return []
         with self._transaction():
             self._records.lock(record)  # as in `reread`
-            return self._store(record, stage, result, actor=actor, hints={})
+            return [
+                self._store(record, name, each, actor=actor, hints=hints)
+                for name, each in changed.items()
+            ]
+
+    def _is_other(self, record: Record, stage: str, result: Completed) -> bool:
+        """Whether a stage gave something else than what is there now."""
+        now = self._outputs.item_chunks(record.id, edition_version(self._outputs, record, stage))
+        pairs = zip(result.chunks, now, strict=False)
+        return len(result.chunks) != len(now) or any(new.data != old for new, old in pairs)
 
     def reread(
         self,
@@ -500,7 +540,7 @@ class Editions:
         machine = self._registry.of(record)
         editions = self._outputs.editions(record.id)
         for stage in machine.stages:
-            wanted = self._readers.get(self._route(record, stage, record.labels).runner)
+            wanted = self._reader_of(record, stage)
             if wanted is None or stage.name not in record.outputs:
                 continue
             made = [each for each in editions if each.stage == stage.name]
@@ -509,6 +549,10 @@ class Editions:
             if not isinstance(known, int) or known < wanted:
                 return True
         return False
+
+    def _reader_of(self, record: Record, stage: Stage) -> int | None:
+        """The version of the reader of a stage, if it has one."""
+        return self._readers.get(self._route(record, stage, record.labels).runner)
 
     def _store(
         self, record: Record, stage: str, result: Completed, *, actor: str, hints: Fields

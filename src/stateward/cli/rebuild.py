@@ -1,10 +1,17 @@
 """`stateward rebuild`: items made anew from what an earlier stage left, by the rules of today."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.output import plural
+
+if TYPE_CHECKING:
+    from stateward.app import App
+    from stateward.storage.outputs import AttemptResult
 
 
 @click.command(
@@ -14,23 +21,26 @@ from stateward.cli.output import plural
     examples=[
         "stateward rebuild UL_01h2k3",
         "stateward rebuild --query 'machine:invoices status:completed'",
+        "stateward rebuild UL_01h2k3 --stage normalize",
     ],
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--query", metavar="QUERY", help="All records that match, as `stateward list` says.")
 @click.option(
-    "--stage", metavar="NAME", default="normalize", show_default=True, help="The stage to do again."
+    "--stage", metavar="NAME", help="The stage to do again; without one, what is out of date."
 )
 @pass_context
-def rebuild(context: CliContext, *, ids: tuple[str, ...], query: str | None, stage: str) -> Exit:
+def rebuild(
+    context: CliContext, *, ids: tuple[str, ...], query: str | None, stage: str | None
+) -> Exit:
     """Make the rows of finished records anew, by today's rules.
 
-    Nothing is parsed again and no record moves: what the stage before left is read once more, and the result is a
-    new edition. The rows that were there stay: stateward items ID --edition 0.
+    What an older reader has read is read again, as `reparse --outdated` does it. Nothing else is read again: the
+    stages after the reading are done once more. No record moves; the result is a new edition, and the rows that were
+    there stay: stateward items ID --edition 0.
     """
     from stateward.cli.local import LocalApp
     from stateward.core.errors import StatewardError, StoreError
-    from stateward.engine.system import person
 
     if bool(ids) == bool(query):
         raise click.UsageError("name records, or give a --query; one of the two")
@@ -41,7 +51,7 @@ def rebuild(context: CliContext, *, ids: tuple[str, ...], query: str | None, sta
         for record_id in found:
             context.progress(f"{len(rows)} of {len(found)} rebuilt")
             try:
-                mark = app.editions.rebuild(record_id, stage, actor=person())
+                editions = _rebuild(app, record_id, stage)
             except StoreError:
                 raise
             except StatewardError as error:
@@ -51,13 +61,26 @@ def rebuild(context: CliContext, *, ids: tuple[str, ...], query: str | None, sta
                 )
                 context.say(f"refused {record_id}: {error}")
                 continue
-            outcome = "unchanged" if mark is None else "rebuilt"
-            count = None if mark is None else mark.count
+            outcome = "rebuilt" if editions else "unchanged"
+            count = editions[-1].count if editions else None
             rows.append({"id": record_id, "outcome": outcome, "count": count, "error": None})
             if not context.is_for_programs:
-                context.say(
-                    f"{outcome} {record_id}" + (f": {plural(count, 'row')}" if count else "")
-                )
+                context.say(f"{outcome} {record_id}" + _summary(editions))
     if context.is_for_programs:
         context.emit_rows(rows)
     return worst
+
+
+def _rebuild(app: "App", record_id: str, stage: str | None) -> "Sequence[AttemptResult]":
+    """The editions that came of it."""
+    from stateward.engine.system import person
+
+    if stage is None:
+        return app.editions.rebuild_outdated(record_id, actor=person())
+    made = app.editions.rebuild(record_id, stage, actor=person())
+    return [] if made is None else [made]
+
+
+def _summary(editions: "Sequence[AttemptResult]") -> str:
+    parts = [f"{each.stage} {plural(each.count or 0, 'row')}" for each in editions]
+    return f": {', '.join(parts)}" if parts else ""
