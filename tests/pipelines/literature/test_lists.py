@@ -203,3 +203,39 @@ def test_filters_leave_out_what_a_list_says_and_nothing_else() -> None:
     assert refusal(type="Editorial") == "its type is Editorial"
     assert refusal(year=1999) == "it is of 1999, before 2000"
     assert refusal(year=2021) == "it is of 2021, after 2020"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@article{a, doi={10.5555/a}, type={Editorial}}",
+        "@editorial{a, doi={10.5555/a}}",
+        "@article{a, doi={10.5555/a}, entrysubtype={editorial}}",
+        "TY  - JOUR\nDO  - 10.5555/a\nM3  - Editorial\nER  - \n",
+        "PMID- 99000020\nPT  - Journal Article\nPT  - Editorial\n",
+        "FN Any\nVR 1.0\nPT J\nDI 10.5555/a\nDT Article; Editorial\nER\n",
+        "%0 Journal Article\n%R 10.5555/a\n%9 Editorial\n",
+        "DOI,Publication Types\n10.5555/a,Journal Article; Editorial\n",
+    ],
+)
+def test_each_type_that_a_list_names_can_be_left_out(text: str) -> None:
+    (paper,) = entries_of(text)
+
+    assert paper.name is not None
+    assert PaperFilters().refusal(paper) == ""
+    refusal = PaperFilters(skip_types=("Review", "Editorial")).refusal(paper)
+    assert refusal.lower() == "its type is editorial"
+
+
+def test_a_type_is_the_same_with_and_without_a_hyphen() -> None:
+    filters = PaperFilters(skip_types=("review article",))
+
+    refusal = filters.refusal(ListedPaper(line=1, type="Review-Article"))
+
+    assert refusal == "its type is Review-Article"
+
+
+def test_an_identifier_under_the_type_of_work_of_ris_is_no_type() -> None:
+    (paper,) = entries_of("TY  - JOUR\nM3  - doi: 10.5555/a\nER  - \n")
+
+    assert (paper.name, paper.type, paper.types) == (("doi", "10.5555/a"), "JOUR", ())

@@ -34,7 +34,7 @@ def is_bibtex(text: str, *, is_sure: bool = False) -> bool:
 
 
 def bibtex_entries(text: str) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """Each entry with its line: its kind as `type`, and its fields."""
+    """Each entry with its line: its kind as `type`, and its fields, one of which may name a type as well."""
     at, line, counted = 0, 1, 0
     while (found := _ENTRY.search(text, at)) is not None:
         kind, at = found[1].lower(), found.end()

@@ -46,6 +46,7 @@ _NAMES = {
     "arxivid": "arxiv", "nct": "nct", "nctid": "nct", "nctnumber": "nct", "id": "id", "identifier": "id", "url": "url",
     "link": "url", "title": "title", "articletitle": "title", "year": "year", "publicationyear": "year",
     "date": "year", "type": "type", "publicationtype": "type", "itemtype": "type", "documenttype": "type",
+    "publicationtypes": "type", "articletype": "type", "entrysubtype": "type",
     "language": "language", "lang": "language", "langid": "language", "languageoforiginaldocument": "language",
     "note": "note", "extra": "note", "howpublished": "url",
 }  # fmt: skip
@@ -62,7 +63,7 @@ _SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
 _NUMBERS = re.compile(r"[0-9]+(?:[\s,;|]+[0-9]+)+")
 
 
-class ListedPaper(Request, frozen=True, kw_only=True):
+class ListedPaper(Request, frozen=True, kw_only=True, omit_defaults=True):
     """One entry of a list. `fault` says why it names no paper that can be fetched."""
 
     line: int
@@ -72,6 +73,8 @@ class ListedPaper(Request, frozen=True, kw_only=True):
     title: str = ""
     year: int | None = None
     type: str = ""
+    types: tuple[str, ...] = ()
+    """All that the list calls it: many name a kind of entry, and beside it what it is."""
     language: str = ""
     fault: str = ""
     is_legacy: bool = False
@@ -99,8 +102,10 @@ class PaperFilters(msgspec.Struct, frozen=True, kw_only=True):
             and _language(paper.language) not in map(_language, self.languages)
         ):
             return f"its language is {paper.language}"
-        if paper.type and paper.type.lower() in {each.lower() for each in self.skip_types}:
-            return f"its type is {paper.type}"
+        unwanted = set(map(_type_key, self.skip_types))
+        for each in (paper.type, *paper.types):
+            if each and _type_key(each) in unwanted:
+                return f"its type is {each}"
         if paper.year is not None and self.year_from is not None and paper.year < self.year_from:
             return f"it is of {paper.year}, before {self.year_from}"
         if paper.year is not None and self.year_to is not None and paper.year > self.year_to:
@@ -117,6 +122,11 @@ _LANGUAGES = {
 def _language(text: str) -> str:
     word = text.strip().lower()
     return _LANGUAGES.get(word, word.partition("-")[0])
+
+
+def _type_key(text: str) -> str:
+    """A type as it is compared: some lists write review-article for Review Article."""
+    return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def read_list(path: Path) -> Iterator[ListedPaper]:
@@ -244,9 +254,14 @@ def _entry(
     """An entry from what a list calls its parts; a bare number may be anything, and says so by the name of its part."""
     ids: dict[str, str] = {}
     rest: dict[str, str] = {}
+    types: list[str] = []
     number = ""
-    for name, given in pairs:
+    for part, given in pairs:
         value = squeeze(given)
+        name = _type_or_id(value) if part == "type_or_id" else part
+        if name == "type":
+            types += [each.strip() for each in value.split(";") if each.strip()]
+            continue
         if name == "id" and value.isdecimal() and not is_number_pmid:
             number = number or value
             continue
@@ -270,12 +285,18 @@ def _entry(
         url=url if url.startswith(("http://", "https://")) else "",
         title=title,
         year=int(year[0]) if year else None,
-        type=rest.get("type", ""),
+        type=types[0] if types else "",
+        types=tuple(dict.fromkeys(types[1:])),
         language=rest.get("language", ""),
         fault=""
         if has_name
         else f"the entry {title[:LINE_CHARS_SHOWN]!r} names no identifier and no address{hint}",
     )
+
+
+def _type_or_id(value: str) -> str:
+    """What stands under the type of work of RIS, where some programs write the DOI."""
+    return "id" if value.isdecimal() or identify(value) is not None else "type"
 
 
 def _note_ids(text: str) -> dict[str, str]:

@@ -41,7 +41,7 @@ RIS = TaggedForm(
     fields={
         "DO": "doi", "TI": "title", "T1": "title", "PY": "year", "Y1": "year", "DA": "year", "LA": "language",
         "TY": "type", "UR": "url", "L2": "url", "AN": "accession", "DB": "database", "DP": "database",
-        "C2": "id", "ID": "id", "M3": "id", "L3": "id", "N1": "note",
+        "C2": "id", "ID": "id", "M3": "type_or_id", "L3": "id", "N1": "note",
     },
 )  # fmt: skip
 MEDLINE = TaggedForm(
@@ -67,7 +67,8 @@ ENDNOTE = TaggedForm(
     line=re.compile(r"^%([0-9A-Z@+~]) (.*)$"),
     first="0",
     fields={
-        "0": "type", "R": "doi", "M": "accession", "W": "database", "~": "database", "T": "title", "D": "year",
+        "0": "type", "9": "type", "R": "doi", "M": "accession", "W": "database", "~": "database", "T": "title",
+        "D": "year",
         "G": "language", "U": "url", "2": "pmcid",
     },
 )  # fmt: skip
