@@ -100,6 +100,10 @@ class RankedSearch:
         shown = list(islice(search.results(), offset, offset + limit + 1))
         return shown[:limit], len(shown) > limit
 
+    def documents_named(self, machine: str, names: Iterable[str]) -> dict[str, list[str]]:
+        """The records whose document has one of these names, by name."""
+        return self._index.names.having(machine, names)
+
     def same_documents(self, machine: str) -> list[list[str]]:
         """Groups of records whose documents are the same; in each, the canonical one first."""
         return self._index.names.shared(machine)

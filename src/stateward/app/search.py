@@ -5,7 +5,7 @@ here. So a search costs the same however long the history is, and both databases
 first candidates comes on later pages, ranked among itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -146,6 +146,10 @@ class Search:
         made = self._rank.format(ranked, name)
         text = self._rank.formatted(ranked, made, [hit.record_id for hit in hits])
         return text, made.media_type
+
+    def documents_named(self, machine: str, names: Iterable[str]) -> dict[str, list[str]]:
+        """The records whose document has one of these names, by name: `doi:10.5555/x`."""
+        return {} if self._rank is None else self._rank.documents_named(machine, names)
 
     def same_documents(self, machine: str) -> list[list[str]]:
         """Groups of records of a machine whose documents are the same; in each, the canonical one first."""

@@ -47,6 +47,24 @@ class DocumentNames:
             stage=stage,
         )
 
+    def having(self, machine: str, names: Iterable[str]) -> dict[str, list[str]]:
+        """The records whose document has one of these names, by name; of each, the one indexed first comes first."""
+        wanted = sorted(set(names))
+        found: dict[str, list[str]] = {}
+        for start in range(0, len(wanted), NAMES_AT_ONCE):
+            among, params = self._database.among("name", wanted[start : start + NAMES_AT_ONCE])
+            for name, record_id in self._database.rows(
+                f"SELECT name, record_id FROM search_names WHERE machine = :machine AND {among}"
+                " ORDER BY name, record_id",
+                machine=machine,
+                **params,
+            ):
+                found.setdefault(str(name), []).append(str(record_id))
+        return {
+            name: self._in_order(machine, ids) if len(ids) > 1 else ids
+            for name, ids in found.items()
+        }
+
     def same_as(self, machine: str, record_id: str) -> list[str]:
         """All records whose document is that of a record, itself among them; the canonical one first."""
         found, fresh = {record_id}, [record_id]

@@ -281,6 +281,26 @@ def test_a_paper_with_several_records_is_shown_once(tmp_path: Path) -> None:
     assert told[0]["title"] == titles[ids.index(group[0])]
 
 
+def test_papers_that_report_one_trial_are_shown_each(tmp_path: Path) -> None:
+    bank = (
+        "<DataBankList><DataBank><DataBankName>ClinicalTrials.gov</DataBankName><AccessionNumberList>\
+<AccessionNumber>NCT01234567</AccessionNumber></AccessionNumberList></DataBank></DataBankList>"
+    )
+    papers = [
+        f"<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>{number}</PMID><Article>"
+        f"<ArticleTitle>Marmalade after {number} weeks</ArticleTitle>{bank}</Article></MedlineCitation>"
+        "</PubmedArticle></PubmedArticleSet>"
+        for number in (11, 12)
+    ]
+    with App.embedded(tmp_path) as app:
+        ids = [app.submit(each.encode(), machine="literature").record.id for each in papers]
+        app.run_until_idle()
+        hits = app.search.find("marmalade", pipeline="literature").hits
+
+    assert {each.record_id for each in hits} == set(ids)
+    assert [each.facts["nct"] for each in hits] == ["NCT01234567"] * 2
+
+
 def test_a_collection_is_judged_by_its_relevant_documents(tmp_path: Path) -> None:
     documents = "".join(
         f"<doc><docno>{number}</docno><title>{title}</title><text>{title} {text}</text></doc>"

@@ -21,6 +21,7 @@ RANKING = Ranking(
         RankedField("body", 0.5, 0.75),
     ),
 )
+TRIAL_FORMAT = "trial"
 TITLE_CHARS_MIN = 20  # shorter ones, such as Editorial, are those of many papers
 _FIELD_OF = {"title": "title", "abstract": "abstract", "heading": "headings"}
 
@@ -44,7 +45,9 @@ def paper_document(about: Fields, blocks: Iterable[Fields]) -> RankedDocument:
 def _names(metadata: Metadata) -> Iterator[str]:
     """By which a paper is known: its identifiers, and its title with the year where both tell it from others."""
     for scheme in SCHEMES:
-        if value := metadata.ids.get(scheme):
+        # Many papers report one trial, and name its number.
+        is_own = scheme != "nct" or metadata.format == TRIAL_FORMAT
+        if is_own and (value := metadata.ids.get(scheme)):
             yield f"{scheme}:{match_key(scheme, value)}"
     title = " ".join(re.findall(r"\w+", fold(metadata.title)))
     if metadata.year is not None and len(title) >= TITLE_CHARS_MIN:

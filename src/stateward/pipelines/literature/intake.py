@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 from lxml import etree
@@ -21,8 +21,10 @@ from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, know
 from stateward.pipelines.literature.sources import ADAPTERS, request_document
 
 BATCH = 100  # identifiers in one query for known papers
-SKIPPED_EVENT = "document.skipped"
-FILTERED, DUPLICATE = "filtered", "duplicate"
+TRIAL = "nct"
+TEXT_SCHEMES = ("pmcid", "doi")  # whose sources may give the full text
+
+Value = TypeVar("Value")
 
 
 class KnownRecord(Protocol):
@@ -61,6 +63,12 @@ class Service(Protocol):
     def find(self, query: str) -> Iterable[KnownRecord]:
         """Records that match."""
 
+    def read_as(self, names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """The records of papers that were read and say one of these identifiers of themselves, by `scheme:value`."""
+
+    def has_only_abstract(self, record_id: str) -> bool:
+        """Whether what was read of a paper is no more than its abstract."""
+
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one entry: `added`, `known`, `skipped` or `refused`, with the reason."""
@@ -88,8 +96,11 @@ def add_papers(
     iterator = iter(papers)
     while batch := list(islice(iterator, BATCH)):
         known = known_papers(service.find, batch)
+        read = service.read_as(key for entry in batch for key in _keys(entry))
         for entry in batch:
-            yield _add(service, entry, known, filters, reason)
+            twin = next((known[key] for key in _keys(entry) if key in known), "")
+            twin = twin or _read_before(service, entry, read)
+            yield _add(service, entry, twin, known, filters, reason)
         count += len(batch)
         tell(count)
 
@@ -97,6 +108,7 @@ def add_papers(
 def _add(
     service: Service,
     entry: ListedPaper,
+    twin: str,
     known: dict[str, str],
     filters: PaperFilters | None,
     reason: str | None,
@@ -105,7 +117,6 @@ def _add(
         return Added(entry=entry, outcome="refused", reason=entry.fault)
     scheme, value = entry.name
     labels = {**known_labels(entry), SOURCE_TYPE: ADAPTERS[scheme]}
-    twin = next((known[key] for key in _keys(entry) if key in known), "")
     if filters is None and twin:
         return Added(entry=entry, outcome="known", record_id=twin)
     refusal = f"the same paper is {twin}" if twin else (filters or PaperFilters()).refusal(entry)
@@ -127,6 +138,19 @@ def _add(
     return Added(entry=entry, outcome="added", record_id=made)
 
 
+def _read_before(service: Service, entry: ListedPaper, read: Mapping[str, Sequence[str]]) -> str:
+    """The record of a paper that was read under another identifier; "" where the source of this one may give more.
+
+    A PMCID, and often a DOI, leads to the full text: who adds one after an abstract does not want that abstract.
+    """
+    gives_text = entry.name is not None and entry.name[0] in TEXT_SCHEMES
+    for key in _keys(entry):
+        for record_id in read.get(key, ()):
+            if not (gives_text and service.has_only_abstract(record_id)):
+                return record_id
+    return ""
+
+
 def known_papers(
     find: Callable[[str], Iterable[KnownRecord]], batch: Sequence[ListedPaper]
 ) -> dict[str, str]:
@@ -136,16 +160,22 @@ def known_papers(
         values = {
             form
             for each in batch
-            if scheme in each.ids
-            for form in _spellings(scheme, each.ids[scheme])
+            if scheme in (own := _own_ids(each.ids))
+            for form in _spellings(scheme, own[scheme])
         }
         if not values:
             continue
         quoted = ",".join(f'"{value}"' for value in sorted(values) if '"' not in value)
         for record in find(f"machine:{MACHINE} meta.{scheme}:{quoted}"):
-            if record.status != "skipped":
+            if record.status != "skipped" and scheme in _own_ids(record.labels):
                 known.setdefault(_key(scheme, str(record.labels.get(scheme, ""))), record.id)
     return known
+
+
+def _own_ids(ids: Mapping[str, Value]) -> dict[str, Value]:
+    """The identifiers of the paper itself: the number of a trial is that of each paper which reports the trial."""
+    own = {scheme: ids[scheme] for scheme in SCHEMES if scheme in ids}
+    return own if len(own) == 1 else {name: own[name] for name in own if name != TRIAL}
 
 
 def _spellings(scheme: str, value: str) -> set[str]:
@@ -153,7 +183,7 @@ def _spellings(scheme: str, value: str) -> set[str]:
 
 
 def _keys(entry: ListedPaper) -> list[str]:
-    return [_key(scheme, value) for scheme, value in entry.ids.items()]
+    return [_key(scheme, value) for scheme, value in _own_ids(entry.ids).items()]
 
 
 def _key(scheme: str, value: str) -> str:

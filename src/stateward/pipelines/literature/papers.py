@@ -22,6 +22,7 @@ from stateward.pipelines.literature.progress import WINDOW_S, Progress, progress
 PAGE = 200
 PENDING = "pending"
 QUOTED_CHARS = 80
+ABSTRACT_FORMATS = frozenset({"pubmed", "arxiv"})
 READ_BY = ("build_ir", "validate", "parse")  # stages that say what a paper is, the latest first
 
 
@@ -177,6 +178,13 @@ class StoredPapers:
 
     def _find_known(self, paper: ListedPaper) -> str:
         return next(iter(known_papers(self.find, [paper]).values()), "")
+
+    def read_as(self, names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = self._app.search.documents_named(MACHINE, names)
+        return found
+
+    def has_only_abstract(self, record_id: str) -> bool:
+        return self._metadata(record_id).format in ABSTRACT_FORMATS
 
     def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
         answer: Record | StatewardError
