@@ -35,7 +35,7 @@ from stateward.storage.outputs import Outputs, result_event
 from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages, work_keys
-from stateward.transport.channel import Channel, Received
+from stateward.transport.channel import Acknowledgements, Channel, Received
 from stateward.transport.inbox import MessageSource, Outage
 from stateward.transport.messages import (
     Key,
@@ -134,7 +134,7 @@ class Relay:
             clock=clock,
             ticks=ticks,
         )
-        self._unacked: list[Received] = []
+        self._acknowledgements = Acknowledgements(channel, ticks=ticks)
         self._unwanted: set[Key] = set()
         self._look_at = self._beat_at = self._next_beat_at = self._try_at = 0.0
 
@@ -208,7 +208,7 @@ class Relay:
     def committed(self) -> None:
         """The transaction is durable: forget what it settled. If it failed, the next `settle` writes it again."""
         self._beat_at = self._next_beat_at
-        self._unacked += self._intake.clear()
+        self._acknowledgements.add(self._intake.clear())
 
     def flush(self) -> None:
         """Acknowledge what is settled and publish what is assigned; what fails is tried again after a pause."""
@@ -226,9 +226,7 @@ class Relay:
                 wanted = publishable(list(self._sent.values()), self._config.routes)
                 is_all = self._publisher.publish(wanted)
                 self._has_unsent = not is_all or len(wanted) < len(self._sent)
-            if self._unacked:
-                self._channel.ack(self._unacked)
-                self._unacked = []
+            self._acknowledgements.send()
             self._stop_unwanted()
             if self._outage.is_on:
                 self._channel.depth(
@@ -327,6 +325,7 @@ class Relay:
         if self._publisher.is_fetching:
             return LOOK_S
         at = min(at, self._try_at) if self._outage.is_on else at
+        at = min(at, max(self._try_at, self._acknowledgements.due_at))
         return min(max(0.0, at - self._ticks()), self._inbox.wake_in())
 
     def drain(self) -> None:
@@ -343,6 +342,8 @@ class Relay:
             self._bus.return_all(self.name)
             self._bus.remove_worker(self.name)
         self._publisher.close()
+        with suppress(TransportError):  # then it comes again, and is dropped
+            self._acknowledgements.send(is_last=True)
         self._channel.close()
 
     def _look(self) -> None:

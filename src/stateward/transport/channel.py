@@ -4,6 +4,8 @@ The same for every engine. Poison is buried with a reason and never delivered ag
 delivered too often without an answer.
 """
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -38,6 +40,8 @@ from stateward.transport.messages import (
 DATA_BYTES_MAX = 256 * 1024 * 1024  # of one message, in blob storage
 PART_BYTES = 4 * 1024 * 1024  # of messages that an engine is given in one step
 HEADS = 2  # messages of each stream that are compared by rank at first
+ACK_S = 0.2  # that settled messages wait for others to be acknowledged with
+ACKS_MAX = 64  # that wait: they are in memory, and count as unsettled
 
 
 class Blobs(Protocol):
@@ -277,6 +281,38 @@ class Channel:
     def close(self) -> None:
         """Close the engine."""
         self._engine.close()
+
+
+class Acknowledgements:
+    """Settled messages, acknowledged some at a time: none waits for that, and each step costs the engine the same.
+
+    NATS begins a new file for a stream with each acknowledgement that empties it. What was not acknowledged when its
+    process was killed is delivered again, and dropped as what it is. Over Kafka nothing is put off: a partition that
+    goes to another worker takes what is not acknowledged along.
+    """
+
+    def __init__(self, channel: Channel, *, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._channel = channel
+        self._ticks = ticks
+        self._settled: list[Received] = []
+        self._due_at = math.inf
+
+    @property
+    def due_at(self) -> float:
+        """When `send` has to be called, on the clock of `ticks`."""
+        return self._due_at
+
+    def add(self, received: Sequence[Received]) -> None:
+        """These are settled."""
+        if received and not self._settled:
+            self._due_at = self._ticks() + (ACK_S if self._channel.can_ask else 0.0)
+        self._settled += received
+
+    def send(self, *, is_last: bool = False) -> None:
+        """Acknowledge what is due; with `is_last` all."""
+        if is_last or self._ticks() >= self._due_at or len(self._settled) >= ACKS_MAX:
+            self._channel.ack(self._settled)
+            self._settled, self._due_at = [], math.inf
 
 
 def _share(streams: Sequence[str], limit: int) -> int:

@@ -37,6 +37,7 @@ from stateward.transport.nats_wire import (
 
 MORE_S = 0.01  # what a server is about to send is waited for so long
 LATE_S = 1.0  # after its end the answer to a request is not waited for any more: it was lost
+ROUND_S = 1.0  # how often all streams are looked at; between, those for which something came
 ACK, IN_PROGRESS = b"+ACK", b"+WPI"
 ALIVE = "100"  # the status that says only that the server is there
 # The consumer was deleted, or nothing answers for it: the server lost it.
@@ -58,8 +59,9 @@ class StreamGone(NatsWireError):
 class _Pull:
     """The requests for messages of one stream, and what they brought and nothing has asked for yet."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, stream: str) -> None:
         self.number = number
+        self.stream = stream
         self.messages: deque[NatsMessage] = deque()
         self.is_stale = True
         """Whether its consumer has to be made or looked for."""
@@ -178,6 +180,11 @@ class JetStreamEngine:
         self._depth_max = depth_max
         self._pulls: dict[str, _Pull] = {}
         self._by_inbox: dict[str, _Pull] = {}
+        self._heard: dict[str, _Pull] = {}
+        """For which something came since their request was sent, and those with messages."""
+        self._asked: Sequence[str] = ()
+        """The streams of which each had an open request at the last round."""
+        self._round_at = 0.0
         self._connections = 0
         self._streams: set[str] = set()
         self._told: dict[str, deque[bytes]] = {}
@@ -222,18 +229,39 @@ class JetStreamEngine:
         return self._answer(lambda: self._begin(streams, limit))
 
     def _begin(self, streams: Sequence[str], limit: int) -> bool:
-        pulls = self._look(streams, limit, is_waiting=True)
-        if any(each.messages for each in pulls.values()):
+        self._take_in(0.0)
+        is_round = not self._is_asked(streams)
+        due = streams if is_round else list(self._heard_of(streams))
+        pulls = self._look(due, limit, is_waiting=True)
+        if not (is_round or self._is_asked(streams)):  # it was connected anew meanwhile
+            is_round, pulls = True, self._look(streams, limit, is_waiting=True)
+        if any(each.messages for each in self._heard_of(streams).values()):
             return True
         self._ask_again(pulls, limit)
+        now = time.monotonic()
+        if is_round:
+            self._asked, self._round_at = tuple(streams), now + ROUND_S
+        for stream, pull in pulls.items():
+            if pull.is_open(now):
+                self._heard.pop(stream, None)
         return False
+
+    def _is_asked(self, streams: Sequence[str]) -> bool:
+        """Whether only those need a look for which something came: the rest have open requests.
+
+        A worker has streams of all stages, of which most say nothing for hours.
+        """
+        is_same = self._connections == self._reading.connections
+        return is_same and time.monotonic() < self._round_at and self._asked == tuple(streams)
+
+    def _heard_of(self, streams: Sequence[str]) -> dict[str, _Pull]:
+        return {stream: pull for stream, pull in self._heard.items() if stream in streams}
 
     def collect(self, streams: Sequence[str], *, limit: int) -> list[Delivery]:
         """What came of what was asked for."""
         self._answer(self._take_in_all)
-        pulls = {each: self._pulls[each] for each in streams if each in self._pulls}
-        self._answer(lambda: self._wait_for_more(pulls, limit))
-        return _deliveries(pulls, limit)
+        self._answer(lambda: self._wait_for_more(self._heard_of(streams), limit))
+        return _deliveries(self._heard_of(streams), limit)
 
     def fileno(self) -> int:
         """The connection on which messages come that were asked for; -1 without one."""
@@ -294,7 +322,7 @@ class JetStreamEngine:
             self._reading.flush()
             self._take_in(0.0)  # what came before the answer to that
         if self._connections != self._reading.connections:
-            self._connections = self._reading.connections
+            self._connections, self._asked = self._reading.connections, ()
             for each in self._pulls.values():
                 each.end()
 
@@ -320,6 +348,7 @@ class JetStreamEngine:
             pull = self._pulls.get(each.subject) or self._by_inbox.get(each.subject)
             if pull is not None:
                 pull.take_in(each)
+                self._heard[pull.stream] = pull
             elif each.subject in self._told:
                 self._told[each.subject].append(each.data)
 
@@ -327,7 +356,7 @@ class JetStreamEngine:
         """Where the messages of a stream arrive, its consumer made anew where the server has lost it."""
         pull = self._pulls.get(stream)
         if pull is None:
-            pull = _Pull(len(self._pulls))
+            pull = _Pull(len(self._pulls), stream)
             self._make_consumer(stream)
             self._pulls[stream] = self._by_inbox[self._inbox_of(pull)] = pull
         elif pull.is_stale:
@@ -396,6 +425,7 @@ class JetStreamEngine:
 
     def give_back(self) -> None:
         """End the requests that are open, and give back what came for them after the call that sent them had enough."""
+        self._asked = ()
         now = time.monotonic()
         if any(pull.is_open(now) for pull in self._pulls.values()):
             self._answer(self._end_requests)
@@ -407,6 +437,7 @@ class JetStreamEngine:
         self.give_back()
         self._pulls.clear()
         self._by_inbox.clear()
+        self._heard.clear()
 
     def _end_requests(self) -> None:
         """The server answers none of them any more; what is on its way arrives before this returns."""

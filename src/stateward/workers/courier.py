@@ -29,7 +29,12 @@ from stateward.core.errors import (
 from stateward.core.model import Event, Work
 from stateward.storage.database import Database
 from stateward.transport import Bus, WorkerInfo
-from stateward.transport.channel import Channel, MessageTooLarge, Received
+from stateward.transport.channel import (
+    Acknowledgements,
+    Channel,
+    MessageTooLarge,
+    Received,
+)
 from stateward.transport.inbox import Outage, ToldSource
 from stateward.transport.messages import (
     HEARTBEAT,
@@ -130,7 +135,8 @@ class Courier:
         self._announced: WorkerInfo | None = None
         self._returned = 0
         self._ended: list[Attempt] = []
-        self._done: list[Received] = []  # to be acknowledged
+        self._done: list[Received] = []  # of this turn, to be acknowledged
+        self._acknowledgements = Acknowledgements(channel)
         self._poison: list[Poison] = []
         self._redelivered: list[Held] = []
 
@@ -184,6 +190,7 @@ class Courier:
     def wake_in(self) -> float:
         """Seconds until a heartbeat, the next try, or something of the inbox is due."""
         at = self._try_at if self._outage.is_on else self._beat_at
+        at = min(at, max(self._try_at, self._acknowledgements.due_at))
         return min(max(0.0, at - time.monotonic()), self._inbox.wake_in())
 
     @property
@@ -205,7 +212,7 @@ class Courier:
         self._inbox.close()
         try:
             self._report()
-            self._acknowledge()
+            self._acknowledge(is_last=True)
             self._channel.release([each.received for each in self._held.values()])
             own = self._worker.info
             self._send_heartbeat(replace(own, is_draining=True, slots=0, inline_slots=0))
@@ -320,11 +327,11 @@ class Courier:
             self._channel.bury(each.received.delivery, each.reason)
             del self._poison[0]
 
-    def _acknowledge(self) -> None:
-        """Settle the messages of what was reported, all in one step."""
-        if self._done:
-            self._channel.ack(self._done)
-            self._done = []
+    def _acknowledge(self, *, is_last: bool = False) -> None:
+        """Settle the messages of what was reported, some at a time."""
+        self._acknowledgements.add(self._done)
+        self._done = []
+        self._acknowledgements.send(is_last=is_last)
 
     # Results out
 
