@@ -125,7 +125,12 @@ class AsyncClient:
         idempotency_key: str | None = None,
     ) -> schemas.Record: ...
     async def reprocess(
-        self, record_id: str, *, reason: str | None = None, idempotency_key: str | None = None
+        self,
+        record_id: str,
+        hints: Mapping[str, str] | None = None,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
     ) -> schemas.RecordOpened: ...
     async def advance(
         self, record_id: str, *, reason: str | None = None, idempotency_key: str | None = None

@@ -65,6 +65,12 @@ from stateward.workers.worker_config import options_of
 
 # A file without its lock is a little larger or smaller than with it; what limits uploads has let that one in.
 UNLOCKED_BYTES_MAX = 1 << 30
+# What is said of a record, by the kind of its status, whose known bytes are processed anew with other hints.
+STILL_OPEN = {
+    "suspended": "; {} is still in review: reject it if it was read wrongly",
+    "running": "; {} goes on as it was",
+    "ready": "; {} goes on as it was",
+}
 
 
 class Editions:
@@ -209,7 +215,7 @@ class Editions:
         hints: Fields = dict(asked.hints)
         secrets: Fields = dict(asked.secrets)
         record = self._records.get(record_id)
-        self._check_hints(record, hints | secrets)
+        self.check_hints(record, hints | secrets)
         if asked.only_outdated and not self.is_outdated(record):
             found = replace(nothing_to_compare(record), is_skipped=True)
             return Reading(record=record, hints=hints, results={}, found=found)
@@ -326,6 +332,29 @@ class Editions:
         self._note(reading, actor, reason, {"successor": made.record.id})
         return made
 
+    def reprocess(
+        self,
+        record_id: str,
+        hints: Mapping[str, str],
+        *,
+        actor: str,
+        machines: tuple[str, ...] = (),
+        reason: str | None = None,
+        trace: str | None = None,
+    ) -> Submitted:
+        """Process the document of a record that has ended again, as a new record with these hints instead."""
+        if hints:
+            record = self._records.get(record_id)
+            known = self._plugins.hints(record.machine)
+            if machines and record.machine not in machines:
+                raise UnknownName("record", clean_text(record_id, chars_max=80))
+            self.check_hints(record, hints)
+            if secret := [name for name in hints if known[name].is_secret]:
+                raise InvalidRequest(f"{secret[0]} is not stored with a record: use reparse")
+        return self._driver.reprocess(
+            record_id, actor=actor, labels=hints, machines=machines, reason=reason, trace=trace
+        )
+
     def begins_anew(self, record: Record) -> bool:
         """Whether other hints make a successor, and not an edition."""
         machine = self._registry.of(record)
@@ -416,13 +445,15 @@ class Editions:
     ) -> Submitted:
         """Do what the hints of a known document ask for; what cannot be done now is said.
 
-        What has ended gets a new edition (`reading`), what failed a successor with these labels.
+        What has ended gets a new edition (`reading`), what failed or may go elsewhere a successor with these labels.
         """
         record = other.record
         hints = ", ".join(f"{name}={value}" for name, value in sorted(other.hints.items()))
         if reading is not None and not reading.results:
             made = self._succeed(reading, actor=actor, reason=reason)
-            return replace(made, note=f"it replaces {record.id}, with {hints}")
+            kind = self._registry.of(record).kind[record.status]
+            further = STILL_OPEN.get(kind, "").format(record.id)
+            return replace(made, note=f"it replaces {record.id}, with {hints}{further}")
         if reading is not None:
             found = self.store(reading, RereadRequest(), actor=actor)
             if not found.is_stored:
@@ -438,16 +469,23 @@ class Editions:
 
     def read_other(self, other: OtherHints) -> Reading | None:
         """A known document read with the hints that it came with this time; None if that cannot be done now."""
-        kind = self._registry.of(other.record).kind[other.record.status]
-        is_read = kind == "terminal" and self._finished_stages(other.record)
-        if not is_read and kind != "failed":
-            return None
+        record = other.record
+        machine = self._registry.of(record)
+        kind = machine.kind[record.status]
         hints = {name: str(value) for name, value in other.hints.items()}
-        return self.read(other.record.id, RereadRequest(hints=hints))
+        if kind != "terminal" and _is_branching(machine):
+            # It may rest in a review for days as the wrong kind of document: neither is to hide the other.
+            self.check_hints(record, other.hints)
+            return self._anew(record, other.hints, {})
+        if kind == "failed" or (kind == "terminal" and self._finished_stages(record)):
+            return self.read(record.id, RereadRequest(hints=hints))
+        return None
 
     def other_hints(self, record: Record, given: Fields) -> Fields:
-        """Those of the given hints by which a record was not read."""
+        """Those of the given hints by which a record was not read, and which it was not found out to be either."""
         in_force = record.labels | self.hints_of(record)
+        if _is_branching(self._registry.of(record)):
+            in_force = record.fields | in_force
         known = self._plugins.hints(record.machine)
         return {
             name: value
@@ -500,7 +538,7 @@ class Editions:
             and (record.machine, each.name) not in self._engine_stages
         ]
 
-    def _check_hints(self, record: Record, given: Fields) -> None:
+    def check_hints(self, record: Record, given: Mapping[str, Json]) -> None:
         """Refuse what no pipeline of the machine understands: it would be ignored."""
         known = self._plugins.hints(record.machine)
         for name, value in given.items():

@@ -134,6 +134,14 @@ class Plugins:
             if given := {name: value for name, value in hints.items() if name in own}:
                 self.configured(each.name).check_hints(given)
 
+    def hint_choices(self, machine: str, hint: Hint) -> tuple[str, ...]:
+        """What may be chosen for a hint: as declared, or as the settings of its pipeline say; () where it is free."""
+        if hint.choices:
+            return hint.choices
+        own = [each for each in self._of(machine) if hint in each.hints]
+        found = [self.configured(each.name).hint_choices(hint.name) for each in own]
+        return tuple(dict.fromkeys(value for each in found for value in each))
+
     def learn(
         self, machine: str, rows: list[list[str]], hints: Mapping[str, str], *, name: str
     ) -> list[str]:

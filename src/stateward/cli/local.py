@@ -280,9 +280,13 @@ class LocalApp(LocalInstallation):
             progress=progress,
         )
 
-    def reprocess(self, record_id: str, *, reason: str | None = None) -> schemas.RecordOpened:
+    def reprocess(
+        self, record_id: str, hints: Mapping[str, str] | None = None, *, reason: str | None = None
+    ) -> schemas.RecordOpened:
         record_id = self.whole(record_id)
-        made = self._app.external_driver.reprocess(record_id, actor=self._actor, reason=reason)
+        made = self._app.editions.reprocess(
+            record_id, hints or {}, actor=self._actor, reason=reason
+        )
         record = self._app.records.view(made.record)
         return schemas.RecordOpened(record=record, is_duplicate=made.is_duplicate)
 

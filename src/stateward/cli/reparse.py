@@ -25,6 +25,15 @@ HINT = "hint_"
 ASK = "ask_"
 
 
+class HintedCommand(Command):
+    """A command with an option for every hint of the installed pipelines that is stored."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The options of the command, then those of the hints."""
+        hints = [hint for hint in _hints() if not hint.is_secret]
+        return [*super().get_params(ctx), *map(_option, hints)]
+
+
 class ReparseCommand(Command):
     """The command with an option for every hint of the installed pipelines."""
 
@@ -113,7 +122,7 @@ def reparse(
 
     if bool(ids) == bool(query or outdated):
         raise click.UsageError("name records, or give a --query or --outdated; one of the two")
-    hints, secrets = _given_hints(given)
+    hints, secrets = given_hints(given)
     request = RereadRequest(
         hints=hints,
         secrets=secrets,
@@ -140,7 +149,7 @@ def reparse(
     return worst
 
 
-def _given_hints(
+def given_hints(
     given: dict[str, str | Path | bool | None],
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The hints that were given, and the secrets among them, which are read from files or asked for."""

@@ -22,6 +22,7 @@ from stateward.cli.output import (
     write_table,
 )
 from stateward.cli.records import record_fields
+from stateward.cli.reparse import HintedCommand, given_hints
 from stateward.cli.review_links import link, links, revoke_link
 
 if TYPE_CHECKING:
@@ -363,18 +364,31 @@ def export(context: CliContext, *, gold: str) -> None:
     context.show({"file": gold, "decisions": count}, message=f"{plural(count, 'decision')} written")
 
 
-@click.command("reprocess", cls=Command, examples=["stateward reprocess IN_01h2k3"])
+@click.command(
+    "reprocess",
+    cls=HintedCommand,
+    examples=["stateward reprocess IN_01h2k3"],
+)
 @click.argument("record_id", metavar="ID")
 @click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
 @pass_context
-def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> None:
+def reprocess(
+    context: CliContext,
+    /,
+    *,
+    record_id: str,
+    reason: str | None,
+    **given: str | Path | bool | None,
+) -> None:
     """Process the document of a record that has ended again.
 
-    It becomes a new record that names the old one, which stays as it is. Those that were not decided in time are
-    found with `stateward list status:timed_out`.
+    It becomes a new record that names the old one, which stays as it is; with other options it is read with those.
+    Those that were not decided in time are found with `stateward list status:timed_out`. One that has not ended, such
+    as in review, is read with other options by `stateward reparse`.
     """
+    hints, _ = given_hints(given)
     with context.app() as app:
-        opened = app.reprocess(record_id, reason=reason)
+        opened = app.reprocess(record_id, hints, reason=reason)
     context.show(
         {**record_fields(opened.record), "is_duplicate": opened.is_duplicate},
         opened.record.id,

@@ -268,11 +268,17 @@ class RecordOperations(Requests):
         return self._post(path, request, schemas.Record, version=version, key=idempotency_key)
 
     def reprocess(
-        self, record_id: str, *, reason: str | None = None, idempotency_key: str | None = None
+        self,
+        record_id: str,
+        hints: Mapping[str, str] | None = None,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
     ) -> schemas.RecordOpened:
-        """Process the document of a record that has ended again, as a new record."""
+        """Process the document of a record that has ended again, as a new record; with hints, read with those."""
         path = f"/records/{part(record_id)}/reprocess"
-        return self._post(path, {"reason": reason}, schemas.RecordOpened, key=idempotency_key)
+        request = schemas.ReprocessRecordRequest(hints=dict(hints or {}), reason=reason)
+        return self._post(path, request, schemas.RecordOpened, key=idempotency_key)
 
     def advance(
         self, record_id: str, *, reason: str | None = None, idempotency_key: str | None = None

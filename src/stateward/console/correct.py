@@ -148,7 +148,7 @@ def form_of(app: App, record: Record) -> CorrectionForm:
 
 
 def _field(app: App, record: Record, hint: Hint, values: Fields) -> HintField:
-    choices = hint.choices
+    choices = app.plugins.hint_choices(record.machine, hint)
     if hint.name == SOURCE_TYPE:
         choices = tuple(app.plugins.source_types(record.machine))
     value = "" if hint.is_secret else str(values.get(hint.name) or "")

@@ -196,6 +196,10 @@ class ConfiguredPlugin(Generic[O_co]):
     def check_hints(self, hints: Mapping[str, str]) -> None:
         """Refuse with an `InvalidRequest` or `UnknownName` what a document cannot be read with, before it is tried."""
 
+    def hint_choices(self, name: str) -> Sequence[str]:
+        """What may be chosen for a hint that declares no choices, because these settings say it."""
+        return ()
+
     def learn(self, rows: list[list[str]], hints: Mapping[str, str], *, name: str) -> str:
         """Remember what a person said about a document called `name`, for others like it; "" if nothing was learned.
 

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from stateward.schemas.records import RecordPage as RecordPage
     from stateward.schemas.records import RefusedUpload as RefusedUpload
     from stateward.schemas.records import RefusedUploads as RefusedUploads
+    from stateward.schemas.records import ReprocessRecordRequest as ReprocessRecordRequest
     from stateward.schemas.records import RereadAnswer as RereadAnswer
     from stateward.schemas.records import RereadRequest as RereadRequest
     from stateward.schemas.records import StageLog as StageLog

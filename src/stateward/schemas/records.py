@@ -331,6 +331,16 @@ class Ask(Request, frozen=True, kw_only=True):
     reason: Reason = None
 
 
+class ReprocessRecordRequest(Request, frozen=True, kw_only=True):
+    """A document that is to be processed again, and what is to be known of it this time."""
+
+    hints: Annotated[
+        dict[str, str],
+        Meta(description="By name, as its pipeline declares them; the others stay as they were."),
+    ] = {}
+    reason: Reason = None
+
+
 class PriorityRequest(Request, frozen=True, kw_only=True):
     """Another priority for a record."""
 

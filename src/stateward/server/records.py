@@ -31,6 +31,9 @@ from stateward.server.resources import any_record, routes_of
 from stateward.storage.idempotency import Answer
 
 OptionalAsk = Annotated[schemas.Ask | None, Body(description="Why.")]
+OptionalReprocess = Annotated[
+    schemas.ReprocessRecordRequest | None, Body(description="Why, and with which hints.")
+]
 ProvenanceFormat = Annotated[
     Literal["prov", "openlineage"],
     QueryParameter(
@@ -86,15 +89,16 @@ async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.
 async def reprocess(
     request: Asked,
     record_id: FromPath[str],
-    data: OptionalAsk = None,
+    data: OptionalReprocess = None,
     key: IdempotencyKey = None,
 ) -> Response[schemas.RecordOpened]:
     """A new record that `replaces` the old one, which keeps its history; asked for again, the same one."""
     caller = caller_of(request)
 
     def act(app: App) -> Submitted:
-        return app.external_driver.reprocess(
+        return app.editions.reprocess(
             record_id,
+            {} if data is None else data.hints,
             actor=caller.actor,
             machines=caller.machines,
             reason=None if data is None else data.reason,

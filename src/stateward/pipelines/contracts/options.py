@@ -152,6 +152,10 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
         if consumption and (amount is None or amount <= 0):
             raise InvalidRequest("consumption: write a number of units a year, like 3500")
 
+    def hint_choices(self, name: str) -> Sequence[str]:
+        """The verticals that have rules, those of the settings among them."""
+        return sorted(self.rules.verticals) if name == "vertical" else ()
+
     def check_correction(self, correction: Correction) -> Corrected:
         """A reviewer's values under the rules of the contract's vertical."""
         record = correction.record
