@@ -242,6 +242,14 @@ def review_view(reviews: Reviews, store: Store, task: Task, *, actor: str) -> sc
             )
             for each in reviews.opinions(task.record, actor=actor)
         ],
+        evidence=[
+            schemas.EvidenceTable(
+                title=table.title,
+                columns=[column.heading for column in table.columns],
+                rows=[[column.text(row) for column in table.columns] for row in rows],
+            )
+            for table, rows in reviews.tables(task.record)
+        ],
     )
 
 

@@ -577,6 +577,9 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
     for name, problems in values.items():
         if name not in known and (text := _all_said(problems)):
             write(f"{name or 'the document'}: {text}")
+    for table in task.evidence:
+        write(f"{table.title}:")
+        write_table(table.columns, table.rows)
     if task.decision is None:
         context.say(f"decide it: stateward review approve, correct or reject {task.record_id}")
 

@@ -178,7 +178,8 @@ class RecordView(msgspec.Struct, frozen=True, kw_only=True):
     `title` and `accepts` stand on the field that takes documents: "Invoices", "PDF or CSV". `facts` are the exposed
     fields that tell a reviewer what a record is about, `confidence` the one that says how sure its values are (0 to
     100). `pages` is the stage whose items are the pages of the document's text (`number`, `text`); `result` is the
-    stage and the key of what it says of its items as a whole that sums a finished record up.
+    stage and the key of what it says of its items as a whole that sums a finished record up. `evidence` are lists in
+    what the stage under review says of its items as a whole, which a reviewer sees below the values.
     """
 
     machine: str
@@ -188,6 +189,7 @@ class RecordView(msgspec.Struct, frozen=True, kw_only=True):
     confidence: str = ""
     pages: str = ""
     result: tuple[str, str] | None = None
+    evidence: tuple[AboutTable, ...] = ()
 
 
 class SearchableText(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from stateward.core.errors import UnknownName
 from stateward.core.machine import REFERRED, Machine, Review
 from stateward.core.model import Fields, Micros, Record, Transition, clean_text
 from stateward.core.query import Query, parse_query
-from stateward.definition.display import RecordView
+from stateward.definition.display import AboutTable, RecordView
 from stateward.engine.answers import TIMEOUT, actions_of, decision_in
 from stateward.engine.claims import Claim, Claims
 from stateward.engine.corrections import values_of
@@ -208,12 +208,24 @@ class ReviewTasks:
 
         Where one of several people corrected them, the next ones look at the corrected items.
         """
-        machine = self._registry.of(record)
-        review = machine.review_in.get(record.status) or next(iter(machine.reviews), None)
-        made = None if review is None or review.of is None else record.outputs.get(review.of)
+        review, made = self._under_review(record)
         if review is not None and is_corrected(approvals_of(record)):
             made = record.outputs.get(review.name, made)
         return [] if made is None else list(self._outputs.items(record.id, made))
+
+    def tables(self, record: Record) -> list[tuple[AboutTable, list[Fields]]]:
+        """What the stage under review says of its items as a whole, where its pipeline has a reviewer see it."""
+        declared = self._view_of(record.machine).evidence
+        _, made = self._under_review(record) if declared else (None, None)
+        about = {} if made is None else self._outputs.about(record.id, made)
+        return [(each, rows) for each in declared if (rows := each.rows(about))]
+
+    def _under_review(self, record: Record) -> tuple[Review | None, int | None]:
+        """The review of a record, and the version whose output it is about."""
+        machine = self._registry.of(record)
+        review = machine.review_in.get(record.status) or next(iter(machine.reviews), None)
+        made = None if review is None or review.of is None else record.outputs.get(review.of)
+        return review, made
 
     def problems(self, record: Record) -> list[Fields]:
         """What the last stage before the review found wrong with those items.

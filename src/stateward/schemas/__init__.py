@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from stateward.schemas.retention import RetentionRuleResult as RetentionRuleResult
     from stateward.schemas.reviews import Corrected as Corrected
     from stateward.schemas.reviews import CorrectedValue as CorrectedValue
+    from stateward.schemas.reviews import EvidenceTable as EvidenceTable
     from stateward.schemas.reviews import FieldStatistics as FieldStatistics
     from stateward.schemas.reviews import Notes as Notes
     from stateward.schemas.reviews import OpinionRequest as OpinionRequest

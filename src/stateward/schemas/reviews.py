@@ -314,6 +314,14 @@ class ReviewTask(Document, frozen=True, kw_only=True):
     replaces: str | None
 
 
+class EvidenceTable(Document, frozen=True, kw_only=True):
+    """A list that its pipeline shows to a reviewer below the values, such as what speaks for each kind of document."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
 class ReviewDetail(ReviewTask, frozen=True, kw_only=True):
     """A task with what is to be looked at: the values that were found, and what the checks say of them."""
 
@@ -322,6 +330,9 @@ class ReviewDetail(ReviewTask, frozen=True, kw_only=True):
     problems: list[Fields]
     opinions: Annotated[
         list[ReviewOpinion], Meta(description="The second opinions that were asked for.")
+    ] = msgspec.field(default_factory=list)
+    evidence: Annotated[
+        list[EvidenceTable], Meta(description="What else its pipeline shows to a reviewer.")
     ] = msgspec.field(default_factory=list)
 
 

@@ -101,3 +101,17 @@ def test_the_console_lists_the_kinds_that_have_rules(app: App) -> None:
     (field,) = [each for each in form_of(app, record).fields if each.name == "vertical"]
 
     assert field.choices == ("energy", "general", "insurance", "telco")
+
+
+def test_a_reviewer_sees_what_speaks_for_each_kind(app: App) -> None:
+    record_id = submitted(app, LEASE)
+    shell = Shell(app.settings.data_path)
+
+    shown = shell("review", "show", record_id).stdout
+    (table,) = shell.json("review", "show", record_id)["evidence"]
+
+    assert "What speaks for each kind of contract" in shown
+    assert table["columns"][0] == "vertical"
+    assert table["rows"][0][0] == "general"
+    assert table["rows"][0][2], "the words that were found"
+    assert {row[0] for row in table["rows"]} == {"energy", "general", "insurance", "telco"}

@@ -50,6 +50,16 @@ MODEL_CALLS = AboutTable(
         Column("cost", format="number"),
     ),
 )
+# What the words of the document speak for, the likeliest kind first; a label overrules it.
+DETECTION = AboutTable(
+    title="What speaks for each kind of contract",
+    paths=(("detection", "evidence"),),
+    columns=(
+        Column("vertical"),
+        Column("score", format="number"),
+        Column("words", title="words and names in the document", format="list"),
+    ),
+)
 
 PLUGIN = Plugin(
     name="contracts",
@@ -79,6 +89,7 @@ PLUGIN = Plugin(
             confidence="final_confidence",
             pages="parse",
             result=("compare", "sentence"),
+            evidence=(DETECTION,),
         ),
     ),
     items=(
@@ -89,7 +100,7 @@ PLUGIN = Plugin(
             title="Terms",
             columns=FOUND,
             where="place",
-            tables=(MODEL_CALLS,),
+            tables=(DETECTION, MODEL_CALLS),
         ),
         ItemView(machine=MACHINE, stage="compare", title="Comparison"),
         ItemView(machine=MACHINE, stage="validate", title="Checks and clauses", columns=CHECKS),
