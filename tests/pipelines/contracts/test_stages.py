@@ -34,6 +34,11 @@ from tests.pipelines.contracts.endpoint import (
 )
 from tests.pipelines.contracts.example import LEASE, SAID, STROM, TODAY
 
+SAMPLE_NOTE = (
+    "SAMPLE_OFFERS: sample offers: they are invented; name a list of real ones in the setting "
+    "contracts.offers"
+)
+
 
 class Line:
     """One contract on its way through the stages, without an engine."""
@@ -107,6 +112,7 @@ def test_a_plain_contract_is_read_extracted_judged_and_compared(line: Line) -> N
         "best_offer": "talstrom-klar-24",
         "saving": "315.70",
         "sample_offers": True,
+        "notes": [SAMPLE_NOTE],
     }
     assert compared.count == 14
 
@@ -271,7 +277,11 @@ def test_what_a_person_corrected_is_compared(line: Line) -> None:
 
     compared = line.done("compare", **TODAY)
 
-    assert compared.facts == {"answer": "nothing_better", "sample_offers": True}
+    assert compared.facts == {
+        "answer": "nothing_better",
+        "sample_offers": True,
+        "notes": [SAMPLE_NOTE],
+    }
     (about,) = (msgspec.json.decode(each.data) for each in compared.chunks if each.data[0] == "{")
     assert about["sample_offers"]
     assert "sample offers: they are invented" in about["sentence"]

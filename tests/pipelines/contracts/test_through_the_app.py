@@ -14,6 +14,7 @@ from lab.documents.contracts.samples import samples
 from stateward.app import App
 from stateward.pipelines.contracts import runners  # noqa: F401 - registers them
 from stateward.settings import Settings
+from tests.cli.shell import Shell
 from tests.pipelines.contracts.endpoint import Endpoint, gives, serving
 from tests.pipelines.contracts.example import LEASE, SAID, STROM
 
@@ -45,6 +46,25 @@ def test_a_contract_goes_its_way_by_itself(app: App) -> None:
     assert (exposed["vertical"], exposed["provider"]) == ("energy", "Vattenfall")
     assert app.records.about(record.id, "compare")["answer"] == "better"
     assert app.admin.verify().is_sound
+
+
+def test_sample_offers_are_called_that_wherever_a_result_is_shown(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "strom.txt"
+    path.write_text(STROM.replace("Vertragsende: 31.12.2026\n", ""), "utf-8")
+    shell = Shell(app.settings.data_path)
+    shell("submit", str(path), "--machine", "contract", "--wait")
+    (waiting,) = shell.json("review", "list")
+    found = waiting["record_id"]
+
+    shell("review", "correct", found, "--none", "contract_end", "--reason", "it has none")
+    again = shell("submit", str(path), "--machine", "contract", "--wait")
+
+    notes = shell.json("status", found)["notes"]
+    assert [each.partition(":")[0] for each in notes] == ["MISSING", "SAMPLE_OFFERS"]
+    assert "SAMPLE_OFFERS" in again.stdout
+    assert "sample offers" in shell("status", found).stdout
+    assert "is_sample" in shell("items", found, "--format", "csv").stdout
+    assert "is_sample" in shell("export", "items", found, "--stage", "compare").stdout
 
 
 def test_the_clauses_of_all_contracts_can_be_searched_and_are_no_problems(app: App) -> None:

@@ -20,7 +20,7 @@ from stateward.core.model import NOTES, Fields, Json
 from stateward.pipelines.contracts.caps import cap_extraction, mask_instructions
 from stateward.pipelines.contracts.comparison import Comparison, ContractValue, compare
 from stateward.pipelines.contracts.extraction import Extraction, Extractor, FoundValue
-from stateward.pipelines.contracts.offers import catalogue_of, named_as_sample
+from stateward.pipelines.contracts.offers import SAMPLE_OFFERS, catalogue_of, named_as_sample
 from stateward.pipelines.contracts.offline import OfflineExtractor
 from stateward.pipelines.contracts.offline.vertical_detection import Detection, detection_of
 from stateward.pipelines.contracts.prompts import Prompts, prompts_of
@@ -48,6 +48,7 @@ CACHED_MAX = 4
 REVIEW = "review"
 CONSUMPTION = "consumption"
 GENERAL = "general"
+SAMPLE_CODE = "SAMPLE_OFFERS"  # of a note
 CLAUSE_TYPES = "clause_types"  # what a model says of clauses, in what its extraction says of itself
 PRODUCT_TYPE = "product_type"  # a label: what kind of product of its vertical it is, for the choice of a prompt
 
@@ -307,6 +308,7 @@ def compare_offers(job: Job) -> Outcome:
         facts |= {"best_offer": best.offer, "saving": f"{best.saving:f}"}
     if catalogue.is_sample:
         facts["sample_offers"] = True
+        facts[NOTES] = [*_notes_before(job), f"{SAMPLE_CODE}: {SAMPLE_OFFERS}"]
     about |= {"catalogue": catalogue.source, "sample_offers": catalogue.is_sample}
     return Outcome(facts=facts, items=[Batch(comparison.offers)], about=about)
 
@@ -331,6 +333,15 @@ def _compare(job: Job, extraction: Extraction, options: Options, today: date) ->
         saving_min=typed_number(options.saving_min) or Decimal(0),
         currency=unit if len(unit) == CURRENCY_CHARS and unit.isupper() else options.currency,
     )
+
+
+def _notes_before(job: Job) -> list[Json]:
+    """The notes that the checks left: those of a later stage take their place."""
+    try:
+        found = [each for each in job.items("validate") if "sentence" in each and "code" in each]
+    except UnknownName:
+        return []
+    return [f"{each['code']}: {each['sentence']}" for each in found[:NOTES_MAX]]
 
 
 def _consumption_label(job: Job) -> Decimal | None:
