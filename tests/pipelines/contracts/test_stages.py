@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.core.model import Fields, Json
+from lab.documents.statements import Paper
+from stateward.core.model import OUTSIDE, SEQUENCING, Fields, Json
 from stateward.engine.corrections import corrected_items
 from stateward.pipelines.contracts import runners  # noqa: F401 - registers them
 from stateward.pipelines.contracts.extraction import FoundValue
@@ -142,6 +143,40 @@ def test_a_damaged_file_is_tried_again_and_then_read_with_a_note(
     assert (first.code, first.is_retryable) == ("CORRUPT_FILE", True)
     assert judged.facts["valid"] is False
     assert "DAMAGED_FILE" in str(judged.facts["notes"])
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_damaged_file_that_an_external_driver_sent_is_read_or_given_up_without_a_retry(
+    tmp_path: Path, retries: int
+) -> None:
+    path = tmp_path / "contract.pdf"
+    line = Line("", path, {SEQUENCING: OUTSIDE})
+    line.retry_count = retries
+    path.write_bytes(damaged_pdf(pages=1))
+    hopeless = line.run("parse")
+    path.write_bytes(damaged_pdf(pages=2))
+
+    parsed = line.done("parse")
+    line.done("extract")
+    judged = line.done("validate")
+
+    assert isinstance(hopeless, Failed)
+    assert (hopeless.code, hopeless.is_retryable) == ("CORRUPT_FILE", False)
+    assert parsed.facts["format"] == "pdf"
+    assert "DAMAGED_FILE" in str(judged.facts["notes"])
+
+
+def damaged_pdf(*, pages: int) -> bytes:
+    """The contract on each page; nothing can be read of the last one."""
+    paper = Paper()
+    for _ in range(pages):
+        paper.page()
+        for at, each in enumerate(STROM.splitlines()):
+            paper.text(60, 80 + 18 * at, each)
+    data = bytearray(paper.pdf())
+    place = data.rfind(b"stream\n", 0, data.rfind(b"endstream")) + 40
+    data[place : place + 8] = bytes(8)
+    return bytes(data)
 
 
 def test_what_each_stage_says_of_its_items_is_enough_to_follow_it(line: Line) -> None:

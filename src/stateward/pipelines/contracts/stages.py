@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from stateward.core.errors import FatalFailure, UnknownName
-from stateward.core.model import NOTES, Fields, Json
+from stateward.core.model import NOTES, OUTSIDE, SEQUENCING, Fields, Json
 from stateward.pipelines.contracts.caps import cap_extraction, mask_instructions
 from stateward.pipelines.contracts.comparison import Comparison, ContractValue, compare
 from stateward.pipelines.contracts.extraction import Extraction, Extractor, FoundValue
@@ -101,19 +101,33 @@ def parse(job: Job) -> Outcome:
 
 
 def _read(job: Job, path: Path, options: Options) -> TextDocument:
-    """The text of a file. A damaged one is tried again, and then read with what can be saved of it."""
+    """The text of a file. A damaged one is tried again, and then read with what can be saved of it.
+
+    Where an external driver decides on retries there may be none: then that is done at once.
+    """
     from stateward.pipelines.kit.archive_repair import readable_path
-    from stateward.pipelines.kit.failures import damage_is_retried
+    from stateward.pipelines.kit.failures import CORRUPT_FILE, damage_is_retried
     from stateward.pipelines.kit.reader import read_document
 
-    with damage_is_retried(job.retry_count):
-        document = read_document(
+    def read(*, is_lenient: bool) -> TextDocument:
+        return read_document(
             readable_path(job, path),
             pages_max=options.pages_max,
             chars_max=options.chars_max,
             is_ocr=True,
-            is_lenient=job.retry_count > 0,
+            is_lenient=is_lenient,
         )
+
+    if job.labels.get(SEQUENCING) == OUTSIDE and job.retry_count == 0:
+        try:
+            document = read(is_lenient=False)
+        except FatalFailure as error:
+            if error.code != CORRUPT_FILE:
+                raise
+            document = read(is_lenient=True)
+    else:
+        with damage_is_retried(job.retry_count):
+            document = read(is_lenient=job.retry_count > 0)
     if document.damage:
         job.log(f"the file is damaged: {document.damage}", level="warning")
     return document
