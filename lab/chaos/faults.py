@@ -18,7 +18,7 @@ import msgspec
 
 from lab.chaos import feed
 from lab.chaos.load import Document, Submitter
-from lab.chaos.outside import NATS, REDIS, Outside, lacks
+from lab.chaos.outside import NATS, REDIS, REQUEST_S, Outside, lacks
 from lab.chaos.processes import (
     Fleet,
     Member,
@@ -368,6 +368,31 @@ def cut_bucket(scene: Scene) -> Damage:
     return _outside(scene, _cut_off(scene, scene.outside.bucket_links))
 
 
+def fail_bucket(scene: Scene) -> Damage:
+    """Every request for a document is answered with 500, and the bucket hears nothing of it."""
+    return _hurt_bucket(scene, Behaviour(is_failing=True), "500", is_reset=True)
+
+
+def tear_bucket(scene: Scene) -> Damage:
+    """Every second to every piece of what the bucket answers comes by half, and then the connection ends."""
+    odds = scene.rng.uniform(0.5, 1.0)
+    return _hurt_bucket(
+        scene, Behaviour(tear_odds=odds), f"{odds:.0%} cut in the middle", is_reset=False
+    )
+
+
+def slow_bucket(scene: Scene) -> Damage:
+    """Every packet to and from the bucket takes so long that some requests end in time and others do not."""
+    slow = Behaviour(latency_s=(0.2, REQUEST_S))
+    return _hurt_bucket(scene, slow, f"up to {2 * REQUEST_S:g} s for an answer", is_reset=False)
+
+
+def _hurt_bucket(scene: Scene, behaviour: Behaviour, what: str, *, is_reset: bool) -> Damage:
+    links = scene.outside.bucket_links
+    hurt = disturb(scene, links, behaviour, what, is_reset=is_reset, away_s_max=AWAY_S_MAX)
+    return _outside(scene, hurt)
+
+
 def _cut_off(scene: Scene, links: dict[str, Link]) -> Damage:
     is_silent = scene.rng.random() < 0.5
     behaviour = Behaviour(is_holding=True) if is_silent else Behaviour(is_refusing=True)
@@ -537,6 +562,9 @@ FAULTS: dict[str, Fault] = {
     "cut-nats": _outside_fault(cut_broker, broker=NATS),
     "cut-s3": _outside_fault(cut_bucket, has_bucket=True),
     "cut-s3-redis": _outside_fault(cut_bucket, broker=REDIS, has_bucket=True),
+    "fail-s3": _outside_fault(fail_bucket, has_bucket=True),
+    "tear-s3": _outside_fault(tear_bucket, has_bucket=True),
+    "slow-s3": _outside_fault(slow_bucket, has_bucket=True),
     "feed-redis": _feed_fault(feed.REDIS),
     "feed-nats": _feed_fault(feed.NATS),
     "feed-kafka": _feed_fault(feed.KAFKA),

@@ -7,6 +7,7 @@ own. It must never listen on anything but the loopback address.
 """
 
 import asyncio
+import re
 import socket
 import struct
 from collections.abc import Callable, Coroutine
@@ -19,6 +20,9 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 LOOPBACK = "127.0.0.1"
+LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+FAILURE = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 PIECE_BYTES = 65_536
 HOLD_STEP_S = 0.02
 START_S_MAX = 10.0
@@ -33,8 +37,12 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
 
     latency_s: tuple[float, float] | None = None
     reset_odds: float = 0.0
+    tear_odds: float = 0.0
+    """How often half of a piece of an answer comes through, and then the connection ends."""
     is_holding: bool = False
     is_refusing: bool = False
+    is_failing: bool = False
+    """HTTP: each request of a new connection is read to its end and answered with 500, and not passed on."""
 
 
 WELL = Behaviour()
@@ -75,6 +83,9 @@ class Link:
         if self.behaviour.is_refusing:
             _abort(writer)
             return
+        if self.behaviour.is_failing:
+            await self._fail(reader, writer)
+            return
         try:
             there, back = await self._server_connection()
         except OSError:  # the server is down: a client hears what it would hear from the server
@@ -83,7 +94,9 @@ class Link:
         ends = {writer, back}
         self._writers |= ends
         try:
-            await asyncio.gather(self._pass_on(reader, back), self._pass_on(there, writer))
+            await asyncio.gather(
+                self._pass_on(reader, back), self._pass_on(there, writer, is_answer=True)
+            )
         finally:
             self._writers -= ends
             for end in ends:
@@ -94,10 +107,38 @@ class Link:
             return await asyncio.open_connection(LOOPBACK, self._target)
         return await asyncio.open_unix_connection(str(self._target))
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _fail(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer a request as a server that is broken."""
+        self._writers.add(writer)
+        try:
+            with suppress(ConnectionError, OSError, asyncio.IncompleteReadError):
+                head = await reader.readuntil(b"\r\n\r\n")
+                if b"100-continue" in head.lower():
+                    writer.write(CONTINUE)
+                found = LENGTH.search(head)
+                left = 0 if found is None else int(found[1])
+                while left > 0 and (piece := await reader.read(PIECE_BYTES)):
+                    left -= len(piece)
+                writer.write(FAILURE)
+                await writer.drain()
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+    async def _pass_on(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        is_answer: bool = False,
+    ) -> None:
         with suppress(ConnectionError, OSError):
             while piece := await reader.read(PIECE_BYTES):
                 await self._linger()
+                if is_answer and self._rng.random() < self.behaviour.tear_odds:
+                    writer.write(piece[: len(piece) // 2])
+                    writer.close()  # after that half
+                    return
                 if self._rng.random() < self.behaviour.reset_odds:
                     self._reset()
                     return

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from random import Random
 
@@ -111,3 +112,25 @@ def test_a_link_without_a_server_behind_it_hangs_up(tmp_path: Path) -> None:
 
         with pytest.raises(ConnectionResetError), connect(link) as connection:
             is_answered(connection)
+
+
+def test_a_link_that_tears_passes_half_of_an_answer_on(link: Link) -> None:
+    link.behave(Behaviour(tear_odds=1.0))
+
+    with connect(link) as connection:
+        connection.sendall(b"four")
+
+        assert connection.recv(100) == b"fo"
+        assert connection.recv(100) == b""
+
+
+def test_a_link_that_fails_answers_a_request_itself(tmp_path: Path) -> None:
+    with Switchboard(tmp_path / "nothing", rng=Random(1)) as board:
+        link = board.link()
+        link.behave(Behaviour(is_failing=True))
+
+        for body in ("", "x" * 1_000_000):
+            asked = HTTPConnection(LOOPBACK, link.port, timeout=WAIT_S)
+            asked.request("PUT", "/bucket/name", body=body)
+            assert asked.getresponse().status == 500
+            asked.close()
