@@ -77,6 +77,7 @@ class AsyncClient:
         text: str,
         *,
         pipeline: str = "",
+        types: Sequence[str] = (),
         filters: Sequence[str] = (),
         is_hybrid: bool = False,
         limit: int = 20,

@@ -21,6 +21,7 @@ from stateward.core.text_search import (
     score,
     snippet,
     spans,
+    with_types,
     words,
 )
 
@@ -185,3 +186,18 @@ def test_what_is_about_the_words_ranks_before_what_mentions_them() -> None:
 
     assert 0 < once < often <= 1
     assert score("nothing", phrases) == score("", phrases) == 0
+
+
+def test_a_type_of_passages_is_wanted_or_excluded_beside_words_or_alone() -> None:
+    found = parse_text_query('negligence type:liability,"non_compete" -type:general')
+
+    assert [each.words for each in found.wanted] == [("negligence",)]
+    assert (found.types, found.unwanted_types) == (
+        (("liability", "non_compete"),),
+        ("general",),
+    )
+    assert parse_text_query("type:Liability").types == (("liability",),)
+    assert parse_text_query(with_types("", ["liability", 'a"b'])).types == (("liability", "ab"),)
+    assert with_types("rent", ()) == "rent"
+    with pytest.raises(InvalidRequest, match="at least one word"):
+        parse_text_query("-type:liability")

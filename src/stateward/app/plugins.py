@@ -127,6 +127,16 @@ class Plugins:
             }
         return self._hints[machine]
 
+    def passage_types(self, machines: Collection[str] = ()) -> list[str]:
+        """The types that searchable passages of these machines (none: of all) may have."""
+        found = (
+            each.types
+            for plugin in self
+            for each in plugin.searchable
+            if not machines or each.machine in machines
+        )
+        return sorted({name for names in found for name in names})
+
     def check_hints(self, machine: str, hints: Mapping[str, str]) -> None:
         """Have the pipelines of a machine refuse what they cannot use."""
         for each in self._of(machine):

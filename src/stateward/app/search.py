@@ -12,10 +12,12 @@ from msgspec.structs import replace
 
 from stateward import schemas
 from stateward.app.ranked_search import Asked, RankedSearch
-from stateward.core.errors import InvalidRequest
-from stateward.core.model import Fields, Micros, Record, to_iso
+from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.model import Fields, Micros, Record, clean_text, to_iso
 from stateward.core.query import META, Query, Term
 from stateward.core.text_search import (
+    TYPE,
+    Phrase,
     TextQuery,
     matches,
     parse_text_query,
@@ -61,8 +63,10 @@ class Search:
         registry: MachineRegistry,
         query: Callable[[str, Micros | None], Query],
         ranked: RankedSearch | None = None,
+        types: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._rank = ranked
+        self._types = types
         self._index = index
         self._store = store
         self._registry = registry
@@ -85,6 +89,7 @@ class Search:
         others gives passages.
         """
         wanted = parse_text_query(text)
+        self._check_types(wanted)
         query = self._query(wanted.records, None if after is None else after.now)
         named = (self._registry.named(pipeline).name,) if pipeline else query.machines
         for own in (named if pipeline else (), machines):
@@ -92,6 +97,8 @@ class Search:
                 query = replace(query, terms=(*query.terms, Term(key="machine", values=(*own,))))
         ranked = None if self._rank is None else self._rank.of(named)
         if self._rank is not None and ranked is not None:
+            if wanted.types or wanted.unwanted_types:
+                raise InvalidRequest("ranked documents have no types; leave `type:` out")
             offset = 0 if after is None else after.offset
             text_query = replace(self._query_of(text, wanted, query, filters), is_hybrid=is_hybrid)
             hits, has_more = self._rank.find(ranked, text_query, offset=offset, limit=limit)
@@ -102,6 +109,13 @@ class Search:
                 "only ranked documents are filtered and compared by meaning; name one pipeline that ranks"
             )
         return self._find_passages(wanted, query, after, limit)
+
+    def _check_types(self, wanted: TextQuery) -> None:
+        """Refuse a type that no passage can have: a slip of the pen would find nothing, without a word."""
+        known = self._types()
+        for name in (*(each for group in wanted.types for each in group), *wanted.unwanted_types):
+            if name not in known:
+                raise UnknownName("type of passages", clean_text(name, chars_max=40), known)
 
     def _query_of(
         self, text: str, wanted: TextQuery, query: Query, filters: Sequence[str]
@@ -160,9 +174,10 @@ class Search:
     ) -> list[FoundPassage]:
         names = self._registry.query_names
         condition, params = where(query, kinds=names.kinds, running=names.running)
+        unwanted = [Phrase(words=(tag(TYPE, each),)) for each in wanted.unwanted_types]
         return self._index.find(
-            wanted,
-            tags=list(_tags(query)),
+            replace(wanted, unwanted=(*wanted.unwanted, *unwanted)),
+            tags=[*_tags(query), *([tag(TYPE, each) for each in group] for group in wanted.types)],
             condition=condition,
             params=params,
             below=below,

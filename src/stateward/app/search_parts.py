@@ -62,6 +62,7 @@ class SearchParts:
             registry=self._registry,
             query=self._query,
             ranked=self._ranked,
+            types=self._plugins.passage_types,
         )
 
     @cached_property

@@ -29,6 +29,7 @@ leaves it alone.
   -draft                   without this word
   machine:invoices         of this machine; also status: source: is: created> age<
   label.client:42          with this label
+  type:liability           of this type, where a pipeline gives its passages one
 
 What matches stands in [brackets]; with --json it is marked in `snippet`, and `where` is the place in the document.
 
@@ -47,6 +48,7 @@ was found. --filter compares what is known of a document, and --format writes th
         "stateward search rent",
         "stateward search 'invoi* \"late payment\" -deposit machine:invoices'",
         "stateward search rent --limit 5 --json",
+        "stateward search 'gross negligence' --type liability",
         "stateward search 'slack tide' --pipeline reports --filter 'year>=2020'",
         "stateward search 'slack tide' --pipeline reports --format bibtex",
         "stateward search --rebuild",
@@ -59,6 +61,13 @@ was found. --filter compares what is known of a document, and --format writes th
     metavar="NAME",
     default="",
     help="Only documents of this pipeline; it may rank them.",
+)
+@click.option(
+    "--type",
+    "types",
+    metavar="NAME",
+    multiple=True,
+    help="Only passages of this type, such as clauses on liability; of several, one.",
 )
 @click.option(
     "--filter",
@@ -89,6 +98,7 @@ def search(
     words: tuple[str, ...],
     limit: int,
     pipeline: str,
+    types: tuple[str, ...],
     filters: tuple[str, ...],
     hybrid: bool,
     format_: str,
@@ -96,12 +106,14 @@ def search(
 ) -> None:
     if rebuild:
         _rebuild(context)
-        if not words:
+        if not (words or types):
             return
-    elif not words:
+    elif not (words or types):
         raise click.UsageError("name what to look for, or give --rebuild")
+    from stateward.core.text_search import with_types
+
     with context.app() as app:
-        text = " ".join(words)
+        text = with_types(" ".join(words), types)
         if format_:
             ranked = app.search_as(
                 text, format_, pipeline=pipeline, filters=filters, is_hybrid=hybrid, limit=limit

@@ -176,13 +176,18 @@ class RecordOperations(Requests):
         text: str,
         *,
         pipeline: str = "",
+        types: Sequence[str] = (),
         filters: Sequence[str] = (),
         is_hybrid: bool = False,
         limit: int = 20,
     ) -> Iterator[schemas.SearchHit]:
-        """Passages of documents that match, the best first; of a pipeline that ranks, documents."""
+        """Passages of documents that match, the best first; of a pipeline that ranks, documents.
+
+        With `types` only passages of one of these, such as `liability` of clauses.
+        """
         params = given_parameters(
-            q=text, pipeline=pipeline or None, filter=list(filters), hybrid=is_hybrid or None, limit=limit
+            q=text, pipeline=pipeline or None, type=list(types), filter=list(filters), hybrid=is_hybrid or None,
+            limit=limit,
         )  # fmt: skip
         return self._pages("/search", params, schemas.SearchPage)
 

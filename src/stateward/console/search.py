@@ -14,7 +14,7 @@ from stateward.console.layout import page
 from stateward.console.records import CursorText
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields
-from stateward.core.text_search import TEXT_CHARS_MAX
+from stateward.core.text_search import TEXT_CHARS_MAX, with_types
 from stateward.definition.display import Where
 from stateward.server.audit import note_read
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
@@ -29,6 +29,7 @@ SearchText = Annotated[str, QueryParameter(name="q", max_length=TEXT_CHARS_MAX, 
 
 SearchPipeline = Annotated[str, QueryParameter(name="pipeline", max_length=100, required=False)]
 Hybrid = Annotated[bool, QueryParameter(name="hybrid", required=False)]
+TypeName = Annotated[str, QueryParameter(name="type", max_length=100, required=False)]
 FilterText = Annotated[str, QueryParameter(name="filter", max_length=1000, required=False)]
 
 
@@ -78,21 +79,35 @@ async def search(
     q: SearchText = "",
     cursor: CursorText = "",
     pipeline: SearchPipeline = "",
+    type_: TypeName = "",
     filters: FilterText = "",
     is_hybrid: Hybrid = False,
 ) -> Response[bytes]:
     """What documents say; the query stands in the address."""
     service, caller = service_of(request), caller_of(request)
     search_request = SearchRequest(
-        text=q, pipeline=pipeline, filters=tuple(filters.split()), is_hybrid=is_hybrid
+        text=with_types(q, [type_] if type_ else []),
+        pipeline=pipeline,
+        filters=tuple(filters.split()),
+        is_hybrid=is_hybrid,
     )
     found = Found(results=[])
-    if q.strip():
+    if search_request.text.strip():
         found = await service.broad.ask(lambda app: look(app, caller, search_request, cursor))
     choices = await service.broad.ask(lambda app: ranked_choices(app, caller))
-    given = {"q": q, "pipeline": pipeline, "filter": filters, "hybrid": "true" * is_hybrid}
+    types = await service.broad.ask(lambda app: app.plugins.passage_types(caller.machines))
+    given = {
+        "q": q,
+        "pipeline": pipeline,
+        "type": type_,
+        "filter": filters,
+        "hybrid": "true" * is_hybrid,
+    }
     facts = {
         "searched": q,
+        "is_asked": bool(search_request.text.strip()),
+        "types": types,
+        "type": type_,
         "found": found,
         "is_first": not cursor,
         "address": urlencode({name: value for name, value in given.items() if value}),

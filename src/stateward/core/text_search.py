@@ -32,6 +32,7 @@ LEAD_CHARS = 60  # what is shown before the first match
 
 FILTERS = ("machine", "pipeline", "status", "source", "source_type", "is", "created", "age", "id")
 LABEL = ("label.", "meta.")
+TYPE = "type"  # of a passage, such as of a clause
 # What `core.query` calls them.
 _SPELLED = {"pipeline": "machine", "source_type": "source"}
 
@@ -67,11 +68,16 @@ class Phrase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What is looked for: phrases that all occur, phrases that do not, and a query over records."""
+    """What is looked for: phrases that all occur, phrases that do not, and a query over records.
+
+    `types` are groups of types of passages; a passage that is found has one of each group.
+    """
 
     wanted: tuple[Phrase, ...]
     unwanted: tuple[Phrase, ...] = ()
     records: str = ""
+    types: tuple[tuple[str, ...], ...] = ()
+    unwanted_types: tuple[str, ...] = ()
 
 
 class RankedWords(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +138,14 @@ def parse_text_query(text: str) -> TextQuery:
     wanted: list[Phrase] = []
     unwanted: list[Phrase] = []
     filters: list[str] = []
+    types: list[tuple[str, ...]] = []
+    unwanted_types: list[str] = []
     for part in _part_pattern().finditer(text):
+        if part["key"] is not None and part["key"].lower() == TYPE:
+            named = tuple(each.strip('"').casefold() for each in part["values"].split(","))
+            unwanted_types += named if part["sign"] else ()
+            types += [] if part["sign"] else [named]
+            continue
         if part["key"] is not None and _is_filter(part["key"]):
             filters.append(_filter(part))
             continue
@@ -141,7 +154,7 @@ def parse_text_query(text: str) -> TextQuery:
             (unwanted if part["sign"] else wanted).append(phrase)
     if len(wanted) + len(unwanted) > PHRASES_MAX:
         raise InvalidRequest(f"a search may have at most {PHRASES_MAX} words and phrases")
-    if not wanted:
+    if not wanted and not types:
         raise InvalidRequest(
             "name at least one word to look for; records alone are found by `stateward list`"
         )
@@ -149,7 +162,15 @@ def parse_text_query(text: str) -> TextQuery:
         wanted=tuple(dict.fromkeys(wanted)),
         unwanted=tuple(dict.fromkeys(unwanted)),
         records=" ".join(filters),
+        types=tuple(types),
+        unwanted_types=tuple(dict.fromkeys(unwanted_types)),
     )
+
+
+def with_types(text: str, types: Sequence[str]) -> str:
+    """A query that is limited to passages of one of these types."""
+    quoted = (f'"{each.replace(chr(34), "")}"' for each in types)
+    return f"{text} {TYPE}:{','.join(quoted)}".strip() if types else text
 
 
 def ranked_words(text: str) -> RankedWords:

@@ -193,7 +193,10 @@ class RecordView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchableText(msgspec.Struct, frozen=True, kw_only=True):
-    """Which text of a stage's items people search for: `fields` of each item, found at its place `where`."""
+    """Which text of a stage's items people search for: `fields` of each item, found at its place `where`.
+
+    `type` is the key with the type of an item, by which a search is limited (`type:liability`); `types` are all types.
+    """
 
     machine: str
     stage: str
@@ -201,6 +204,8 @@ class SearchableText(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     where: str = "where"
     source_types: tuple[str, ...] = ()
+    type: str = ""
+    types: tuple[str, ...] = ()
 
 
 def columns_of(view: ItemView | None, rows: Sequence[Mapping[str, Json]]) -> tuple[Column, ...]:

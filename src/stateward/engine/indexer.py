@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import Fields, Json
-from stateward.core.text_search import passages, tag
+from stateward.core.text_search import TYPE, passages, tag
 from stateward.definition.display import SearchableText, Where, cell_text
 from stateward.engine.ranked_indexer import RankedIndexer
 from stateward.storage.full_text import (
@@ -374,6 +374,8 @@ def _passages(
     for each in declared:
         text = _join(_text(item.get(name)) for name in each.fields)
         where = Where.read(item.get(each.where))
+        type_ = item.get(each.type) if each.type else None
+        own = (*tags, tag(TYPE, type_)) if isinstance(type_, str) else tags
         for start, piece in passages(text) if text else ():
             place = _place_within(where, start, whole=len(text))
             yield Passage(
@@ -383,7 +385,7 @@ def _passages(
                 title=each.title,
                 place="" if place is None else msgspec.json.encode(place).decode(),
                 text=piece,
-                tags=tags,
+                tags=own,
             )
 
 

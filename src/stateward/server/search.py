@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 from stateward import schemas
 from stateward.app import App
 from stateward.app.search import SearchPlace
-from stateward.core.text_search import TEXT_CHARS_MAX
+from stateward.core.text_search import TEXT_CHARS_MAX, with_types
 from stateward.server import views
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.paging import (
@@ -31,8 +31,8 @@ SearchText = Annotated[
         name="q",
         max_length=TEXT_CHARS_MAX,
         description='What to look for: words that all occur, `"phrases"`, `prefix*`, `-not`, and filters such as '
-        "`machine:invoices`, `status:error`, `source:scan`, `label.client:42`.",
-        required=True,
+        "`machine:invoices`, `status:error`, `source:scan`, `label.client:42`, `type:liability`.",
+        required=False,
     ),
 ]
 HitLimit = Annotated[
@@ -47,6 +47,14 @@ SearchPipeline = Annotated[
         name="pipeline",
         max_length=100,
         description="Only of this pipeline. One that ranks its documents gives documents instead of passages.",
+        required=False,
+    ),
+]
+SearchTypes = Annotated[
+    list[str] | None,
+    QueryParameter(
+        name="type",
+        description="Only passages of one of these types, such as `liability` of clauses.",
         required=False,
     ),
 ]
@@ -86,10 +94,11 @@ SearchFormat = Annotated[
 )
 async def search(
     request: Asked,
-    q: SearchText,
+    q: SearchText = "",
     cursor: CursorText = None,
     limit: HitLimit = HITS_DEFAULT,
     pipeline: SearchPipeline = "",
+    types: SearchTypes = None,
     filters: SearchFilters = None,
     is_hybrid: SearchHybrid = False,
     format_: SearchFormat = "",
@@ -101,7 +110,10 @@ async def search(
     """
     caller = caller_of(request)
     search_request = SearchRequest(
-        text=q, pipeline=pipeline, filters=tuple(filters or ()), is_hybrid=is_hybrid
+        text=with_types(q, types or ()),
+        pipeline=pipeline,
+        filters=tuple(filters or ()),
+        is_hybrid=is_hybrid,
     )
 
     def look(app: App) -> Answer:

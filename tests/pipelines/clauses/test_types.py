@@ -2,6 +2,7 @@
 
 import pytest
 
+from stateward.pipelines.clauses import TYPES
 from stateward.pipelines.clauses.types import Typed, clause_type, topics_of, type_titles
 
 
@@ -85,3 +86,7 @@ def test_a_general_clause_names_what_else_it_speaks_of() -> None:
 def test_every_type_has_a_title() -> None:
     assert all(type_titles().values())
     assert "other" in type_titles()
+
+
+def test_the_types_that_can_be_searched_are_those_that_clauses_have() -> None:
+    assert set(TYPES) == set(type_titles())

@@ -9,6 +9,47 @@ from stateward.definition.plugin import Demonstration, Evaluation, Plugin, Sampl
 
 MACHINE = "upload"
 SOURCE_TYPE = "contract_clauses"
+# Those of types.yaml, and what nothing is known of; reading that file to list a command's options would take too long.
+TYPES = (
+    "definitions",
+    "scope",
+    "term",
+    "renewal",
+    "termination",
+    "fees",
+    "delivery",
+    "confidentiality",
+    "data_protection",
+    "intellectual_property",
+    "license",
+    "warranty",
+    "indemnification",
+    "liability",
+    "insurance",
+    "audit",
+    "exclusivity",
+    "non_compete",
+    "non_solicitation",
+    "assignment",
+    "change_of_control",
+    "minimum_commitment",
+    "liquidated_damages",
+    "governing_law",
+    "disputes",
+    "force_majeure",
+    "notices",
+    "entire_agreement",
+    "amendment",
+    "waiver",
+    "severability",
+    "counterparts",
+    "relationship",
+    "compliance",
+    "survival",
+    "return_of_materials",
+    "general",
+    "other",
+)
 RUNNERS = {"parse": "clauses.parse", "normalize": "clauses.normalize"}
 
 PLUGIN = Plugin(
@@ -68,6 +109,8 @@ PLUGIN = Plugin(
             fields=("heading", "text"),
             title="Clauses",
             source_types=(SOURCE_TYPE,),
+            type="type",
+            types=TYPES,
         ),
     ),
     demo=Demonstration(

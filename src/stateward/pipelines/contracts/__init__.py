@@ -11,6 +11,7 @@ from stateward.definition.plugin import (
     Sample,
     SourceType,
 )
+from stateward.pipelines.clauses import TYPES
 
 MACHINE = "contract"
 SOURCE_TYPE = "contract"
@@ -115,6 +116,8 @@ PLUGIN = Plugin(
             stage="validate",
             fields=("title", "heading", "text"),
             title="Clauses of contracts",
+            type="type",
+            types=TYPES,
         ),
     ),
     hints=(
