@@ -280,7 +280,13 @@ class Editions:
 
     def _anew(self, record: Record, hints: Fields, secrets: Fields) -> Reading:
         """What can be done about a document that no edition can mend: other labels, or it without its lock."""
-        changed = changed_options(record.labels, hints, hints)
+        known = self._plugins.hints(record.machine)
+        lasting = {
+            name: value
+            for name, value in record.labels.items()
+            if name not in known or not known[name].is_once
+        }
+        changed = changed_options(lasting, hints, hints)
         if not changed and not secrets:
             raise InvalidRequest(f"nothing would change for {record.id}: give another option")
         unlocked = None

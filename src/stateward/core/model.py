@@ -35,6 +35,10 @@ ERASED_REST = "erased"  # its contents were erased: nothing can happen to it any
 HELD = "held"  # waits before an external stage until its driver requests the stage
 # A label that is stored with records and set over HTTP: who says when a stage runs.
 SEQUENCING, OUTSIDE, AUTO = "sequencing", "outside", "auto"
+# How the names of saved values begin that are answers which were paid for: a record that processes the same document
+# again has them, too. A name tells the whole question, and `<name>-of` the record that paid.
+ANSWER, ANSWER_OF = "answer-", "-of"
+FRESH_ANSWER = "fresh_answer"  # the label of a record that has none of them: it asks anew
 TRACE = "trace"  # the W3C traceparent of the request that created a record
 # The fact by which a stage says what a person should look at; the record exposes it.
 NOTES = "notes"

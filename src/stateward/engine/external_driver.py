@@ -17,6 +17,7 @@ from stateward.core.errors import ConcurrentModification, InvalidRequest, Unknow
 from stateward.core.machine import RETRY_REQUESTED, Machine
 from stateward.core.model import (
     CANCELLED,
+    FRESH_ANSWER,
     SEQUENCING,
     Event,
     Json,
@@ -228,7 +229,8 @@ class ExternalDriver:
         The old record and its history stay as they are. A repeated request returns the same new record. `labels` are
         those that the new one has besides or instead. With `is_ended` false the old one may still be under way: its
         document was read as the wrong kind, and does not have to come to its end for that to be mended. `artifact` is
-        the document in another form, such as without its password.
+        the document in another form, such as without its password. What was paid for is handed on, unless the label
+        `fresh_answer` says that it is to be asked for anew.
         """
         with self._store.transaction():
             step = Step(record_id=record_id, stage="", actor=actor, machines=machines)
@@ -238,10 +240,9 @@ class ExternalDriver:
                 raise InvalidRequest(
                     f"{record.id} has not ended: it is {record.status}, and goes on from there"
                 )
+            before = {name: value for name, value in record.labels.items() if name != FRESH_ANSWER}
             changed = {
-                name: value
-                for name, value in (labels or {}).items()
-                if value != record.labels.get(name)
+                name: value for name, value in (labels or {}).items() if value != before.get(name)
             }
             way = {SEQUENCING: sequencing} if sequencing else {}
             opening = Submission(
@@ -251,12 +252,14 @@ class ExternalDriver:
                 # Derived from the old record: the document's own key belongs to that, and a repeat must find this one.
                 dedupe=_successor_key(record, changed),
                 priority=record.priority,
-                labels={**record.labels, **changed, **way},
+                labels={**before, **changed, **way},
                 replaces=record.id,
                 reason=_reason(reason),
                 trace=trace,
             )
             (opened,) = self._coordinator().submit([opening])
+            if not opened.is_duplicate and FRESH_ANSWER not in changed:
+                self._outputs.hand_on_answers(record.id, opened.record.id, at=self._clock())
             return opened
 
     def successors(self, record: Record) -> list[str]:

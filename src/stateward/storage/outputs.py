@@ -21,6 +21,8 @@ import msgspec
 from stateward.core.failpoints import Point, point
 from stateward.core.files import DerivedFile, SavedFile
 from stateward.core.model import (
+    ANSWER,
+    ANSWER_OF,
     RUNNER,
     Event,
     Fields,
@@ -425,6 +427,29 @@ class Outputs:
             name=name,
         )
         return b64decode(str(found[0][0])) if found else None
+
+    def hand_on_answers(self, record_id: str, successor: str, *, at: Micros) -> int:
+        """Give a record that processes the same document again the answers that were paid for; how many there were.
+
+        They are the saved values whose names begin with `ANSWER`; beside each stands whose it was.
+        """
+        found = self._database.rows(
+            "SELECT stage, name, data FROM saved_values WHERE record_id = :record_id"
+            f" AND substr(name, 1, {len(ANSWER)}) = '{ANSWER}' ORDER BY stage, name",
+            record_id=record_id,
+        )
+        said = {(stage, str(name)): data for stage, name, data in found}
+        own = b64encode(record_id.encode()).decode()
+        rows: list[Row] = []
+        for (stage, name), data in said.items():
+            if not name.endswith(ANSWER_OF):
+                whose = said.get((stage, name + ANSWER_OF), own)
+                rows += [
+                    (successor, stage, name, data, at),
+                    (successor, stage, name + ANSWER_OF, whose, at),
+                ]
+        self._database.insert_new(SAVED_VALUES, rows)
+        return len(rows) // 2
 
     def saved_values_of(self, record_ids: Sequence[str]) -> dict[tuple[str, str], dict[str, bytes]]:
         """All values that attempts at these records have saved, by (record, stage) and name."""

@@ -12,7 +12,10 @@ import pytest
 
 from lab.documents.contracts.samples import samples
 from stateward.app import App
-from stateward.pipelines.contracts import runners  # noqa: F401 - registers them
+from stateward.pipelines.contracts import (
+    MODEL_CALLS,
+    runners,  # noqa: F401 - registers them
+)
 from stateward.settings import Settings
 from tests.cli.shell import Shell
 from tests.pipelines.contracts.endpoint import Endpoint, gives, serving
@@ -95,6 +98,41 @@ def test_the_model_is_reached_from_the_confined_child(tmp_path: Path) -> None:
             assert "sk-x" not in logs
             assert again is None, "the kept answer gives the same rows"
             assert endpoint.count == 1
+
+
+def test_a_contract_that_is_processed_again_pays_no_second_time_unless_a_person_asks_for_it(
+    tmp_path: Path,
+) -> None:
+    with serving(gives(**SAID)) as endpoint:
+        config = settings_at(tmp_path, endpoint)
+        with App(Settings.load(config, environ={})) as app:
+
+            def traced(record_id: str) -> list[tuple[object, object]]:
+                app.run_until_idle()
+                made = app.records.about(record_id, "extract")
+                return [
+                    (call.get("answer_of"), call["input_tokens"]) for call in MODEL_CALLS.rows(made)
+                ]
+
+            def again(record_id: str, **hints: str) -> str:
+                return app.editions.reprocess(record_id, hints, actor="person:ann").record.id
+
+            first = app.submit(STROM.encode(), machine="contract").record.id
+            paid = traced(first)
+            second = again(first)
+            assert traced(second) == [(first, 0)]
+            assert traced(again(second)) == [(first, 0)]
+            assert endpoint.count == 1
+
+            fresh = again(second, fresh_answer="yes")
+            assert traced(fresh) == paid
+            assert endpoint.count == 2
+            assert traced(again(fresh)) == [(fresh, 0)]
+            assert endpoint.count == 2
+            assert traced(again(fresh, fresh_answer="yes")) == paid
+            assert endpoint.count == 3
+            assert (paid[0][0], app.record(second).status) == (None, "completed")
+            assert app.admin.verify().is_sound
 
 
 CUTS = ["work_done:2", "results_written:2"]

@@ -1,5 +1,6 @@
 """Contracts: the `contract` machine, from a file to better offers. Here is only what the pipeline declares."""
 
+from stateward.core.model import FRESH_ANSWER
 from stateward.definition.display import AboutTable, Column, ItemView, RecordView, SearchableText
 from stateward.definition.plugin import (
     Demonstration,
@@ -49,6 +50,7 @@ MODEL_CALLS = AboutTable(
         Column("output_tokens", title="tokens out", format="number"),
         Column("latency_ms", title="waited, ms", format="number"),
         Column("cost", format="number"),
+        Column("answer_of", title="answer of", format="code"),
     ),
 )
 # What the words of the document speak for, the likeliest kind first; a label overrules it.
@@ -124,6 +126,12 @@ PLUGIN = Plugin(
         Hint(name="vertical", doc="The kind of contract; without one it is found out."),
         Hint(name="product_type", doc="The kind of product, for the prompt of the model."),
         Hint(name="consumption", doc="Units a year, such as kWh, for the comparison."),
+        Hint(
+            name=FRESH_ANSWER,
+            doc="Ask the model anew, also what it has answered of this document.",
+            choices=("yes",),
+            is_once=True,
+        ),
     ),
     demo=Demonstration(
         samples=(

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeVar
 import msgspec
 
 from stateward.core.errors import StageFailure
-from stateward.core.model import Fields, Json
+from stateward.core.model import ANSWER, ANSWER_OF, Fields, Json
 from stateward.pipelines.contracts.chat import BAD_REQUEST, Endpoint, UnusableAnswer, ask
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.grounding import UNGROUNDED_MAX, is_supported, locate_quote
@@ -114,9 +114,11 @@ class JobServices(NamedTuple):
 
 
 class ModelUsage(msgspec.Struct, kw_only=True):
-    """Tokens of all answers for one document, saved ones included."""
+    """Tokens of all answers for one record, saved ones included; not of those that another record has paid for."""
 
     answers: int = 0
+    reused: int = 0
+    """Those of them that another record has paid for."""
     input_tokens: int = 0
     output_tokens: int = 0
     calls: list[Json] = []
@@ -220,6 +222,7 @@ class ModelExtractor:
                 "model": answered_by or self._options.name,
                 "model_asked_for": self._options.name,
                 "answers": usage.answers,
+                **({"reused_answers": usage.reused} if usage.reused else {}),
                 "input_tokens": usage.input_tokens,
                 "output_tokens": usage.output_tokens,
                 "cost": usage.cost(self._options),
@@ -278,7 +281,7 @@ class ModelExtractor:
         digest = hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()
         asked, body, reason = 0, request, ""
         for number in range(ANSWERS_MAX):
-            name = f"answer-{number}-{digest}"
+            name = f"{ANSWER}{number}-{digest}"
             data = self._services.kept(name)
             latency_ms: int | None = None  # of a saved answer nothing was waited for
             if data is None:
@@ -302,7 +305,15 @@ class ModelExtractor:
                 answer = _body(data)
                 waited = self._services.kept(f"{name}-ms")
                 waited_ms = None if waited is None else int(waited)
-                self._count(answer, usage, chosen, latency_ms=latency_ms, waited_ms=waited_ms)
+                paid_by = self._services.kept(name + ANSWER_OF)
+                self._count(
+                    answer,
+                    usage,
+                    chosen,
+                    latency_ms=latency_ms,
+                    waited_ms=waited_ms,
+                    paid_by="" if paid_by is None else paid_by.decode(),
+                )
                 content = _content(answer)
                 return read(without_fence(content)), answer.model or ""
             except UnusableAnswer as unusable:
@@ -326,14 +337,16 @@ class ModelExtractor:
         *,
         latency_ms: int | None,
         waited_ms: int | None,
+        paid_by: str = "",
     ) -> None:
         """Count an answer, and trace it: in the log of the attempt, and in what the extraction says of itself.
 
         `latency_ms` is what this attempt waited, `waited_ms` what the one did that asked: the extraction is the same
-        whichever attempt makes it.
+        whichever attempt makes it. An answer that another record has paid for is called that, and costs nothing.
         """
-        tokens_in, tokens_out = (answer.usage or _Tokens()).counted()
+        tokens_in, tokens_out = (0, 0) if paid_by else (answer.usage or _Tokens()).counted()
         usage.answers += 1
+        usage.reused += bool(paid_by)
         usage.input_tokens += tokens_in
         usage.output_tokens += tokens_out
         call: Fields = {
@@ -346,6 +359,8 @@ class ModelExtractor:
                 self._options
             ),
         }
+        if paid_by:
+            call |= {"answer_of": paid_by, "latency_ms": None}
         usage.calls.append(call)
         said = "a saved answer is used again" if latency_ms is None else "the model answered"
         self._services.log(said, **{**call, "latency_ms": latency_ms})

@@ -19,6 +19,7 @@ from stateward.core.approvals import is_same_person, person_of
 from stateward.core.errors import InvalidTransition, ReviewTaken
 from stateward.core.model import (
     AUTO,
+    FRESH_ANSWER,
     OUTSIDE,
     PERSON,
     SEQUENCER,
@@ -385,6 +386,9 @@ async def reprocess(
     """A new workflow for the same document, which `replaces` the old one; that keeps its history."""
     service, caller = service_of(request), caller_of(request)
     vertical = None if data is None else data.vertical_slug
+    labels = {} if vertical is None else {VERTICAL: vertical}
+    if data is not None and data.fresh_answer:
+        labels[FRESH_ANSWER] = "yes"
 
     def opened(app: App) -> Submitted:
         record = get_visible_record(app, caller, workflow_id, machine=CONTRACT)
@@ -396,7 +400,7 @@ async def reprocess(
             workflow_id,
             actor=_actor(caller),
             sequencing=sequencing,
-            labels={} if vertical is None else {VERTICAL: vertical},
+            labels=labels,
             machines=_machines(caller),
             reason=None if data is None else data.reason,
             trace=trace_of(request),

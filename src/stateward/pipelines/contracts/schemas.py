@@ -67,6 +67,9 @@ class ReprocessRequest(Request, frozen=True, kw_only=True, rename="camel"):
         Annotated[str, Meta(max_length=40)] | None,
         Meta(description="Another vertical than before; null: as it was."),
     ] = None
+    fresh_answer: Annotated[
+        bool, Meta(description="Whether to ask the model anew what it has answered already.")
+    ] = False
 
 
 class WorkflowError(Document, frozen=True, kw_only=True, rename="camel"):
