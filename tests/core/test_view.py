@@ -296,10 +296,13 @@ def test_a_suspended_record_waits_for_a_person() -> None:
     )
 
 
-def test_a_suspended_record_without_a_deadline_waits_for_ever() -> None:
+def test_a_record_that_no_review_belongs_to_waits_for_a_move_and_names_it() -> None:
     why = because(DOCUMENT_MACHINE, a_record(DOCUMENT_MACHINE, status="legacy"))
 
-    assert (why.sentence, why.until) == ("it is in review and waits for a decision", None)
+    assert why.sentence == "it waits until a person moves it to pending or skipped"
+    assert why.advice.endswith("document.adopted or document.skipped")
+    assert "review" not in why.advice
+    assert (why.code, why.until) == ("waiting_for_person", None)
 
 
 # Why it is where it is: failed

@@ -170,6 +170,8 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
             )
         case "running":
             return _running(record, around)
+        case "suspended" if record.status not in machine.review_in:
+            return _waiting_for_move(machine, record)
         case "suspended":
             return Explanation(
                 code="waiting_for_person",
@@ -184,6 +186,21 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
             return _explain_failure(machine, record, around)
         case _:
             return Explanation(code="ended", sentence=f"finished: {record.status}")
+
+
+def _waiting_for_move(machine: Machine, record: Record) -> Explanation:
+    """Of a state that no review belongs to: a person takes the record out of it by a move of the machine."""
+    moves = [each for each in machine.moves if each.source == record.status]
+    targets = " or ".join(dict.fromkeys(each.to for each in moves))
+    events = " or ".join(each.on for each in moves)
+    return Explanation(
+        code="waiting_for_person",
+        sentence=f"it waits until a person moves it to {targets}",
+        advice="move it by a command of its pipeline, on its page in the console, or over HTTP: "
+        f"POST /records/{record.id}/moves/ and then {events}",
+        until=to_iso_or_none(record.due_at),
+        reasons=review_reasons(record),
+    )
 
 
 def _waiting(machine: Machine, record: Record, around: WaitContext) -> Explanation:
