@@ -7,9 +7,9 @@ import pytest
 from lab.documents.literature.papers import SECTIONS, two_columns
 from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
 from stateward.pipelines.literature.paper import Place
-from stateward.pipelines.literature.pdf import _body_height, _title_first
+from stateward.pipelines.literature.pdf import _body_height, _imprint, _title_first, level_heights
 from stateward.pipelines.literature.pdf_columns import Line
-from stateward.pipelines.literature.sections import heading_level
+from stateward.pipelines.literature.sections import entry_label, heading_level
 from stateward.pipelines.literature.text import Piece, paper_of
 from tests.pipelines.literature.articles import read, texts
 
@@ -75,6 +75,40 @@ def test_many_small_references_do_not_make_headings_of_the_text() -> None:
 
     assert _body_height([line(600, 8.0), line(350, 10.0), line(50, 14.0)]) == 10.0
     assert _body_height([line(800, 10.0), line(100, 8.0), line(100, 14.0)]) == 10.0
+
+
+def test_lines_of_a_scan_are_as_high_as_its_text_whatever_they_hold() -> None:
+    page = PdfPage(number=1, width=600.0, height=800.0, words=[], chars=0)
+
+    def line(height: float) -> Line:
+        return Line(page, [PdfWord("x" * 50, 50.0, 10.0, 300.0, 10.0 + height, 18.0, 0)])
+
+    lines = [line(each) for each in (10.7, 12.1, 11.4, 12.1, 10.7, 10.7, 12.1, 20.0, 8.0)]
+    level_heights(lines)
+
+    assert {round(each.height, 1) for each in lines[:7]} == {11.4}
+    assert [round(each.height, 1) for each in lines[7:]] == [20.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "label"),
+    [("12. Cook A.", "12"), ("[7] Cook A.", "7"), ("1872. Earlier work", ""), ("2005) was", "")],
+)
+def test_a_line_that_begins_with_a_year_begins_no_entry(line: str, label: str) -> None:
+    assert entry_label(line) == label
+
+
+def test_the_line_of_the_doi_above_the_text_is_part_of_the_imprint_in_any_size() -> None:
+    page = PdfPage(number=1, width=600.0, height=800.0, words=[], chars=0)
+    own = "J Lake Transp 12 (2019) 33-41. https://doi.org/10.5555/ferry.33"
+    texts_down = ("Anna Roeder", own, "Abstract", "As Brown had it in 3 (1999), 10.5555/bunks.")
+
+    def line(text: str, top: float) -> Line:
+        return Line(page, [PdfWord(text, 50.0, top, 300.0, top + 10.0, top + 8.0, 0)])
+
+    lines = [line(each, 200.0 + 20 * at) for at, each in enumerate(texts_down)]
+
+    assert _imprint(page, lines, lines[0].height) == own
 
 
 def test_a_title_goes_on_in_a_further_line_that_is_as_large_and_close_below() -> None:

@@ -147,7 +147,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 8},
+    readers={"literature.parse": 9},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

@@ -23,6 +23,7 @@ from stateward.pipelines.kit.pdf.pages import (
     require_text,
 )
 from stateward.pipelines.kit.pdf.text import ADVICE
+from stateward.pipelines.literature.identifiers import DOI
 from stateward.pipelines.literature.paper import Author, Note, Paper, Place
 from stateward.pipelines.literature.pdf_columns import Line, read_columns
 from stateward.pipelines.literature.pdf_front import (
@@ -60,6 +61,7 @@ BOLD_TELLS_MAX = 0.25  # of all characters: where more are bold, it tells no hea
 SMALL_MAX = 0.9  # of the usual height: what is smaller and bold is no heading of the text
 HANGING_MIN = 0.15  # of the lines of a list of references begin entries, and as many go on
 SLANTED_STEP = 0.15  # of the size: as much taller may the boxes of slanted letters be
+SCANNED_STEP = 0.15  # of the size: as much may the boxes of recognised lines of one size differ
 TITLE_GAP = 1.5  # of the height: as far apart the lines of a title may be
 ABSTRACT_CHARS_MAX = 4000  # a longer one has no end that the layout tells
 DOUBTFUL_TITLE, NO_HEADINGS, SCANNED = "DOUBTFUL_TITLE", "NO_HEADINGS", "SCANNED"
@@ -80,6 +82,8 @@ def read_pdf(path: Path, *, pages_max: int, chars_max: int) -> Paper:
 
         pages, is_scan = scanned_pages(path, failure), True
     columns = list(read_columns(pages))
+    if is_scan:
+        level_heights([line for _, own in columns for line in own])
     lines = _without_repeated(columns)
     body = _body_height(lines)
     pieces = _title_first(_paragraphs(lines, body), pages[0].height)
@@ -141,11 +145,15 @@ def _with_abstract(paper: Paper, pieces: list[Piece], front: list[Piece]) -> Pap
 
 
 def _imprint(page: PdfPage, lines: list[Line], body: float) -> str:
-    """What the first page prints around its text: in its margins, and in another size."""
+    """What the first page prints around its text: in its margins, in another size, and with its DOI above it."""
+    above = takewhile(lambda line: not heading_level(line.text), lines)
+    named = {line for line in above if DOI.search(line.text)}
     around = (
         line
         for line in lines
-        if _margin_key(page, line) is not None or abs(line.height - body) > 0.03 * body
+        if line in named
+        or _margin_key(page, line) is not None
+        or abs(line.height - body) > 0.03 * body
     )
     return "\n".join(line.text for line in around)
 
@@ -167,6 +175,21 @@ def _pages(path: Path, pages_max: int, chars_max: int) -> list[PdfPage]:
             code=CORRUPT_FILE,
         )
     return pages
+
+
+def level_heights(lines: list[Line]) -> None:
+    """Give the lines of a scan that are set in the size of its text one height.
+
+    A PDF knows the size of its letters. The box of a recognised line is as high as what the line happens to hold: with
+    a bracket or a g it is a sixth higher than without, which would begin a paragraph at every other line.
+    """
+    heights = [line.height for line in lines for _ in range(len(line.text))]
+    if not heights:
+        return
+    usual = median(heights)
+    for line in lines:
+        if abs(line.height - usual) <= SCANNED_STEP * usual:
+            line.height = usual
 
 
 # What pages repeat

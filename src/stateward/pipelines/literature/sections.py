@@ -40,7 +40,10 @@ _NUMBER = re.compile(
 _NAMES = re.compile(r"\w[^\s,]*(?:\s[^\s,]+)?,\s(?:[A-Z]\.){1,3}")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u2e80-\U0003ffff]")  # or a sign of a script that has no letters
 _RUN_IN = re.compile(r"^(abstract|summary)\s*[.:\u2013\u2014-]+\s*(?=\S)", re.IGNORECASE)
-_ENTRY = re.compile(r"^(?:\[(?P<square>[0-9]{1,4})\]|(?P<plain>[0-9]{1,4})[.)])\s+")
+# A line may begin with the year at the end of a sentence; no list is so long that its numbers would be years.
+_ENTRY = re.compile(
+    r"^(?:\[(?P<square>[0-9]{1,4})\]|(?P<plain>(?!(?:1[5-9]|20)[0-9]{2}[.)])[0-9]{1,4})[.)])\s+"
+)
 # At the end of a line: a year or a number of pages would be shorter. Behind a full stop a sentence or an address may
 # begin: only the number of an article is so long, and only where what stands before it names no more than a journal.
 _BROKEN_DOI = re.compile(
