@@ -15,6 +15,7 @@ from stateward.app import App
 from stateward.console.content import Content, Form, PackedFile, packed_files, shown_as
 from stateward.core.errors import ArtifactError, UnknownName
 from stateward.core.files import SavedFile
+from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import Fields, Json, Record, clean_text
 from stateward.definition.display import ItemView, Where
 from stateward.server.audit import note_read
@@ -122,6 +123,8 @@ def shown_file(app: App, record: Record, base: str, *, file: str = "") -> ShownF
     """What is shown of a record: its document, or a derived file; None where there is no document."""
     if file:
         return _derived_file(app, record, file)
+    if fetched := _asked_for(app, record):
+        return msgspec.structs.replace(_derived_file(app, record, fetched), file="")
     content = content_of(app, record)
     if content is None:
         return None
@@ -138,6 +141,15 @@ def shown_file(app: App, record: Record, base: str, *, file: str = "") -> ShownF
         pages=pages,
         packed=[] if content.is_shown or pages else packed_files(content.path),
     )
+
+
+def _asked_for(app: App, record: Record) -> str:
+    """The derived file that is the document of a record which only asks for it; "" until it is there."""
+    types = app.plugins.source_types(record.machine)
+    own = types.get(str(record.labels.get(SOURCE_TYPE) or ""))
+    if own is None or not own.document:
+        return ""
+    return next((each.path for each in app.records.files(record) if each.path == own.document), "")
 
 
 def _drawn_instead(app: App, record: Record) -> str:

@@ -69,7 +69,7 @@ class RankedChoice(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     title: str
     filters: list[str]
-    formats: list[str]
+    formats: list[tuple[str, str]]
     is_hybrid: bool
 
 
@@ -127,7 +127,7 @@ def ranked_choices(app: App, caller: Caller) -> list[RankedChoice]:
             name=each.machine,
             title=app.plugins.record_view(each.machine).title or each.machine,
             filters=list(each.filters),
-            formats=[made.name for made in each.formats],
+            formats=[(made.name, made.suffix or made.name) for made in each.formats],
             is_hybrid=bool(each.vectors) and app.plugins.configured(plugin.name).is_embedding,
         )
         for plugin in app.plugins

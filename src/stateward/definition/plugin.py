@@ -58,7 +58,9 @@ class SourceType(msgspec.Struct, frozen=True, kw_only=True):
     connections, and `programs` (stage to names) what its stages may execute. `one_machine` are stages of it whose
     runners keep a limit among themselves, which they can do on one machine only: workers of one machine at a time are
     given them. `format` is what `detect` must say of the content; "" accepts whatever the plug-in reads. `labels` are
-    those without which a document of this type cannot be processed, each with what to ask a person for.
+    those without which a document of this type cannot be processed, each with what to ask a person for. `document`
+    ("stage/name") is the derived file that the record only asked for, such as what stands at an address: it is shown
+    as the document, and places in it are those of the items.
     """
 
     name: str
@@ -71,6 +73,7 @@ class SourceType(msgspec.Struct, frozen=True, kw_only=True):
     network: tuple[str, ...] = ()
     programs: dict[str, tuple[str, ...]] = {}
     one_machine: tuple[str, ...] = ()
+    document: str = ""
     labels: dict[str, str] = {}
 
 

@@ -46,11 +46,15 @@ class RankedDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResultFormat(msgspec.Struct, frozen=True, kw_only=True):
-    """A format of results for other programs. `write` makes it from what the stage said about each document."""
+    """A format of results for other programs. `write` makes it from what the stage said about each document.
+
+    `suffix` is the ending of a file of it, by which those programs know it: "bib"; "" is its name.
+    """
 
     name: str
     media_type: str
     write: "Callable[[Iterable[Fields]], str] | str"
+    suffix: str = ""
 
 
 class RankedText(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,9 +28,9 @@ _SOURCES = {
     "url": "Address of a paper",
 }
 _CITATIONS = (
-    ("bibtex", "application/x-bibtex", "bibtex_of"),
-    ("ris", "application/x-research-info-systems", "ris_of"),
-    ("csl-json", "application/vnd.citationstyles.csl+json", "csl_json_of"),
+    ("bibtex", "application/x-bibtex", "bibtex_of", "bib"),
+    ("ris", "application/x-research-info-systems", "ris_of", "ris"),
+    ("csl-json", "application/vnd.citationstyles.csl+json", "csl_json_of", "json"),
 )
 NETWORK_TYPES = frozenset(_SOURCES)
 
@@ -43,6 +43,7 @@ def _source_type(name: str, title: str) -> SourceType:
         runners={"fetch": "literature.download"},
         network=("fetch",),
         one_machine=("fetch",),
+        document=f"fetch/{DOCUMENT}",
     )
 
 
@@ -142,8 +143,9 @@ PLUGIN = Plugin(
                     name=name,
                     media_type=media_type,
                     write=f"stateward.pipelines.literature.citations:{function}",
+                    suffix=suffix,
                 )
-                for name, media_type, function in _CITATIONS
+                for name, media_type, function, suffix in _CITATIONS
             ),
         ),
     ),
