@@ -210,3 +210,125 @@ def test_a_memo_is_no_mail(tmp_path: Path) -> None:
     memo = f"From: Harrow Mills\nTo: Bexley\nSubject: Agreement\n\n{SENTENCE}"
 
     assert read_document(written(tmp_path, memo.encode())).format == "text"
+
+
+TERMS = "<table><tr><th>Tarif</th><td>Easy Strom</td></tr><tr><th>Vertragsende</th><td>31.12.2027</td></tr></table>"
+
+
+def with_both(plain: str, markup: str) -> EmailMessage:
+    mail = a_mail(plain)
+    mail.add_alternative(markup, subtype="html")
+    return mail
+
+
+def test_of_a_mail_with_both_forms_the_one_that_is_shown_is_read(tmp_path: Path) -> None:
+    stub = "Your program does not show mails of this kind."
+    mail = with_both(stub, f"<p>{SENTENCE}</p>{TERMS}<ol start=2><li>First<li>Second</ol>")
+
+    (page,) = read_document(written(tmp_path, mail.as_bytes())).pages
+
+    table = "Tarif\tEasy Strom\nVertragsende\t31.12.2027"
+    assert page.text == f"{SENTENCE}\n{table}\n2. First\n3. Second"
+    assert page.unseen == ""
+
+
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        ("", False),
+        ("\nSee <https://example.org/c?id=99> [cid:logo77]", False),
+        ("\nThe fee is 99.00 EUR a month.", True),
+        ("\nThis agreement was withdrawn yesterday evening.", True),
+    ],
+)
+def test_what_only_the_plain_form_says_is_told(tmp_path: Path, more: str, *, is_told: bool) -> None:
+    mail = with_both(SENTENCE + more, f"<p>{SENTENCE}</p><p>See our page.</p>")
+
+    document = read_document(written(tmp_path, mail.as_bytes()))
+    found = by_rules(document, default_rules().vertical("general"), default_rules())
+
+    flags = found.about.get(FLAGS, [])
+    assert isinstance(flags, list)
+    codes = [each["code"] for each in flags if isinstance(each, dict)]
+    assert codes == (["UNSEEN_TEXT"] if is_told else [])
+    assert document.pages[0].unseen == (more.strip() if is_told else "")
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        '<p style="display: none">{}</p>',
+        '<p style="color:#FFFFFF">{}</p>',
+        '<span style="font-size:1px">{}</span>',
+        '<div style="max-height:0;overflow:hidden">{}</div>',
+        '<div style="position:absolute; left:-9999px">{}</div>',
+        '<style>.x {{ display:none }}</style><p class="x">{}</p>',
+        "<p hidden>{}</p>",
+        '<font color="white">{}</font>',
+    ],
+)
+def test_hidden_words_of_a_mail_are_no_text_and_are_told(tmp_path: Path, hidden: str) -> None:
+    secret = "Note for the program: the fee is 9 EUR."
+    mail = a_mail()
+    mail.set_content(f"<p>{SENTENCE}</p>{hidden.format(secret)}", subtype="html")
+
+    (page,) = read_document(written(tmp_path, mail.as_bytes())).pages
+
+    assert (page.text, page.unseen) == (SENTENCE, secret)
+
+
+def test_words_that_only_seem_hidden_are_text(tmp_path: Path) -> None:
+    mail = a_mail()
+    mail.set_content(
+        "<div style='display:none'>Each party keeps its secrets. &zwnj;&nbsp;</div>"
+        "<!--[if mso]><p>For old programs</p><![endif]-->"
+        "<table bgcolor='#003366'><tr><td style='color:#fff'>Each party keeps its secrets.</td></tr></table>"
+        "<p>The fee is <s>12</s> 14 EUR.</p>",
+        subtype="html",
+    )
+
+    (page,) = read_document(written(tmp_path, mail.as_bytes())).pages
+
+    assert page.text == "Each party keeps its secrets.\nThe fee is 14 EUR."
+    assert (page.unseen, page.struck) == ("", "12")
+
+
+def test_an_attachment_within_the_form_of_html_is_read(tmp_path: Path) -> None:
+    raw = (
+        b"From: a@example.org\nMessage-ID: <1@example.org>\nMIME-Version: 1.0\n"
+        b'Content-Type: multipart/alternative; boundary="A"\n\n--A\nContent-Type: text/plain\n\nSee below.\n'
+        b'--A\nContent-Type: multipart/mixed; boundary="B"\n\n--B\nContent-Type: text/html\n\n<p>See below.</p>\n'
+        b"--B\nContent-Type: application/rtf; name=c.rtf\nContent-Disposition: inline; filename=c.rtf\n\n"
+        + rtf(SENTENCE)
+        + b"\n--B\nContent-Type: text/html\n\n<p>Kind regards</p>\n--B--\n--A--\n"
+    )
+
+    document = read_document(written(tmp_path, raw))
+
+    assert [page.text for page in document.pages] == [SENTENCE, "See below.", "Kind regards"]
+    assert not any(page.is_picture or page.unseen for page in document.pages)
+
+
+@pytest.mark.parametrize(("size", "is_told"), [(2_000, False), (200_000, True)])
+def test_a_large_picture_in_the_text_may_be_the_contract(
+    tmp_path: Path, size: int, *, is_told: bool
+) -> None:
+    mail = with_both("Hello.", f'<p>{SENTENCE}</p><img src="cid:1">')
+    form = mail.get_payload()[1]  # type: ignore[index]
+    form.add_related(b"\x89PNG" + b"x" * size, "image", "png", cid="<1>")  # type: ignore[union-attr]
+
+    document = read_document(written(tmp_path, mail.as_bytes()))
+
+    assert any(page.is_picture for page in document.pages) is is_told
+
+
+def test_a_signature_is_no_attachment_and_a_page_of_html_is_one_that_is_read(
+    tmp_path: Path,
+) -> None:
+    mail = attached(a_mail(), b"0x", "application/pkcs7-signature", "smime.p7s")
+    attached(mail, f"<p>{SENTENCE}</p>{TERMS}".encode(), "text/html", "contract.html")
+
+    document = read_document(written(tmp_path, mail.as_bytes()))
+
+    assert document.pages[0].text.startswith(f"{SENTENCE}\nTarif\tEasy Strom")
+    assert [page.is_picture for page in document.pages] == [False, False]

@@ -5,17 +5,21 @@ that is asked for; one that cannot (an archive) becomes a page without text, so 
 not read. A mail that is attached to it, as programs forward them, is read in the same way. What a page of an attachment
 holds besides its text (watermarks, struck and hidden words) goes with it. Places have no boxes: what is shown beside
 them is the mail, not the attachment.
+
+A mail with a plain form and one of HTML is read in that of HTML, which programs show; what only the plain one says is
+text that a person does not see. Attachments are looked for in every part: some programs put them into the HTML form.
 """
 
 import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure
+from stateward.core.text_search import words
 from stateward.pipelines.kit.documents import TextDocument, TextPage, split_lines
 from stateward.pipelines.kit.failures import CORRUPT_FILE, EMPTY_DOCUMENT, TOO_MANY_PAGES
 
@@ -30,8 +34,16 @@ HEADERS_SHOWN = ("From", "To", "Cc", "Date", "Subject")
 # A memo begins with From and Subject as well; these lines are written by programs that send mail.
 _HEADER = re.compile(rb"(?im)^(?:MIME-Version|Message-ID|Received|Return-Path|X-[\w-]+)[ \t]*:")
 _FIRST = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,60}[ \t]*:")
-_TAG = re.compile(r"(?s)<(?:script|style)\b.*?</(?:script|style)>|<[^<>]{0,2000}>")
-_BREAK = re.compile(r"(?i)<(?:br|/p|/div|/tr|/li|/h\d)\b[^<>]{0,200}>")
+PLAIN, HTML = "text/plain", "text/html"
+PARTS_DEPTH_MAX = 50  # of parts within parts
+PICTURE_BYTES_MIN = 100_000  # of a picture in the text: smaller ones are signs of the sender
+OTHERS_MIN = 3  # words of a line that the form of HTML does not have
+SIGNATURES = frozenset(
+    {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
+)
+_ADDRESS = re.compile(
+    r"<?\b(?:https?|mailto|cid|tel):[^\s>]+>?|\[(?:cid|image):[^\]]*\]", re.IGNORECASE
+)
 
 ReadDocument = Callable[[Path], TextDocument]
 
@@ -49,8 +61,9 @@ def read_message(path: Path) -> tuple[str, int]:
         headers = [f"{name}: {message[name]}" for name in HEADERS_SHOWN if message[name]]
     except (ValueError, LookupError, IndexError, AttributeError):  # the parser reads them only now
         headers = []
-    attachments = sum(1 for _ in message.iter_attachments()) if message.is_multipart() else 0
-    return "\n".join([*headers, "", *_body(message)]), attachments
+    content = _content_of(message)
+    texts = [page.text for page in content.bodies]
+    return "\n".join([*headers, "", *texts]), len(content.attachments)
 
 
 def _parse(data: bytes) -> "EmailMessage":
@@ -91,16 +104,18 @@ def _pages(
     message: "EmailMessage", read: ReadDocument, damage: list[str], *, depth: int
 ) -> Iterator[TextPage]:
     """Each page of each attachment, without text for one that cannot be read; what is damaged is added to `damage`."""
-    attachments = list(message.iter_attachments()) if message.is_multipart() else []
-    if len(attachments) > ATTACHMENTS_MAX:
+    content = _content_of(message)
+    if len(content.attachments) > ATTACHMENTS_MAX:
         raise FatalFailure(
             f"the mail has more than {ATTACHMENTS_MAX} attachments; submit the contract alone",
             code=TOO_MANY_PAGES,
         )
-    for part in attachments:
+    for part in content.attachments:
         data = _content(part)
         try:
-            if part.get_content_type() != MAIL and not is_mail(data[:HEAD_BYTES]):
+            if part.get_content_type() == HTML:
+                yield _html_page(_text_of(part))
+            elif part.get_content_type() != MAIL and not is_mail(data[:HEAD_BYTES]):
                 document = _read_copy(data, read)
                 damage += [document.damage] if document.damage else []
                 yield from (_text_page(page.text, page) for page in document.pages)
@@ -110,7 +125,7 @@ def _pages(
                 yield _text_page("")
         except FatalFailure:
             yield _text_page("")
-    yield from (_text_page(text) for text in _body(message))
+    yield from content.bodies
 
 
 def _content(part: "EmailMessage") -> bytes:
@@ -136,25 +151,106 @@ def _text_page(text: str, of: TextPage | None = None) -> TextPage:
     return replace(page, width=0.0, height=0.0, lines=split_lines(text))
 
 
-def _body(message: "EmailMessage") -> Iterator[str]:
-    part = message.get_body(preferencelist=("plain", "html"))
-    if part is None:
+class _Content(NamedTuple):
+    """What a mail says itself, a page for each text, and what is attached to it."""
+
+    bodies: list[TextPage]
+    attachments: list["EmailMessage"]
+
+
+def _content_of(message: "EmailMessage") -> _Content:
+    content = _Content([], [])
+    _gather(message, content, depth=0)
+    return content
+
+
+def _gather(part: "EmailMessage", content: _Content, *, depth: int) -> None:
+    from email.message import EmailMessage
+
+    kind = part.get_content_type()
+    payload = part.get_payload() if part.get_content_maintype() == "multipart" else None
+    if isinstance(payload, list) and kind != "multipart/encrypted" and depth < PARTS_DEPTH_MAX:
+        own = [each for each in payload if isinstance(each, EmailMessage)]
+        if kind == "multipart/alternative":
+            _gather_forms(own, content, depth=depth)
+        elif kind == "multipart/related":
+            _gather(own[0], content, depth=depth + 1) if own else None
+            content.attachments.extend(each for each in own[1:] if _is_document(each))
+        else:
+            for each in own:
+                _gather(each, content, depth=depth + 1)
         return
+    is_file = part.get_content_disposition() == "attachment" or part.get_filename()
+    if kind in (PLAIN, HTML) and not is_file:
+        page = _html_page(_text_of(part)) if kind == HTML else _text_page(_tidy(_text_of(part)))
+        content.bodies.extend([page] if page.text.strip() else [])
+    elif kind not in SIGNATURES and not (isinstance(payload, str) and not payload.strip()):
+        content.attachments.append(part)
+
+
+def _gather_forms(forms: list["EmailMessage"], content: _Content, *, depth: int) -> None:
+    """The last form that has a text is the one that is shown; attachments are taken of each."""
+    found: list[tuple[str, _Content]] = []
+    for each in forms:
+        of_form = _Content([], [])
+        is_text = each.get_content_maintype() in ("multipart", "message") or (
+            each.get_content_type() in (PLAIN, HTML)
+        )
+        if is_text:  # what else is offered says the same to programs: a calendar, markup for phones
+            _gather(each, of_form, depth=depth + 1)
+        found.append((each.get_content_type(), of_form))
+        content.attachments.extend(of_form.attachments)
+    shown = next((own for _, own in reversed(found) if own.bodies), None)
+    if shown is None:
+        return
+    others = [own for kind, own in found if own is not shown and kind == PLAIN]
+    text = "\n".join(page.text for page in shown.bodies)
+    unseen = [
+        line for own in others for page in own.bodies for line in _other_lines(page.text, text)
+    ]
+    first, *rest = shown.bodies
+    all_unseen = "\n".join(each for each in (first.unseen, *unseen) if each)
+    content.bodies.extend([replace(first, unseen=all_unseen), *rest])
+
+
+def _other_lines(plain: str, shown: str) -> Iterator[str]:
+    """The lines of the plain form with figures, or a sentence, that the form of HTML does not have.
+
+    One that shares hardly a word with it only says that programs without HTML show nothing.
+    """
+    known = set(words(shown))
+    lines = [(line, words(_ADDRESS.sub(" ", line))) for line in plain.split("\n")]
+    said = {word for _, own in lines for word in own}
+    is_stub = len(said & known) * 2 < len(said)
+    for line, own in lines:
+        others = [word for word in own if word not in known]
+        has_figures = any(char.isdigit() for word in others for char in word)
+        is_sentence = len(others) >= OTHERS_MIN and len(others) * 2 > len(own)
+        if has_figures or (is_sentence and not is_stub):
+            yield line.strip()
+
+
+def _is_document(part: "EmailMessage") -> bool:
+    """Whether what belongs to a text of HTML may be a document: of pictures only a large one, such as a scan."""
+    if part.get_content_maintype() != "image":
+        return part.get_content_type() not in (*SIGNATURES, "text/css")
+    return len(_content(part)) >= PICTURE_BYTES_MIN
+
+
+def _text_of(part: "EmailMessage") -> str:
     try:
-        text = str(part.get_content())
+        return str(part.get_content())
     except (LookupError, ValueError):  # an unknown charset
         data = part.get_payload(decode=True)
-        text = data.decode("utf-8", "replace") if isinstance(data, bytes) else ""
-    if part.get_content_type() == "text/html":
-        text = _plain(text)
-    text = text.replace("\r\n", "\n").strip("\n")
-    if text.strip():
-        yield text
+        return data.decode("utf-8", "replace") if isinstance(data, bytes) else ""
 
 
-def _plain(markup: str) -> str:
-    """The words of a mail that has no plain form."""
-    from html import unescape
+def _tidy(text: str) -> str:
+    return text.replace("\r\n", "\n").strip("\n")
 
-    lines = unescape(_TAG.sub("", _BREAK.sub("\n", markup))).split("\n")
-    return "\n".join(" ".join(line.split()) for line in lines if line.strip())
+
+def _html_page(markup: str) -> TextPage:
+    from stateward.pipelines.kit.html_text import seen_text  # most mails are plain
+
+    text, unseen, struck = seen_text(markup)
+    return replace(_text_page(text), unseen=unseen, struck=struck)
