@@ -35,6 +35,7 @@ from stateward.pipelines.statements.model import (
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.assembly import Assembler
 from stateward.pipelines.statements.pdf.broken_words import mend_words
+from stateward.pipelines.statements.pdf.hypotheses import best_reading
 from stateward.pipelines.statements.pdf.tables import has_heading
 from stateward.pipelines.statements.pdf.tokens import (
     StatementLine,
@@ -161,7 +162,7 @@ def read_pdf(
             return reading_of_scan(scanned, hints)
     lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
     mend_words(chain.from_iterable([*lines, margin]))
-    reading = Assembler(pages, lines, margin, hints).reading()
+    reading = best_reading(pages, lines, margin, hints)
     if damaged := count_damaged_streams(path):
         message = (
             f"{damaged} parts of the file are damaged, so text may be missing; download it again"

@@ -24,6 +24,7 @@ from stateward.pipelines.statements.model import (
 )
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.aligned_columns import figures_of
 from stateward.pipelines.statements.pdf.balance_pairs import is_of_other_account
 from stateward.pipelines.statements.pdf.carried import carried_problem
 from stateward.pipelines.statements.pdf.choose import (
@@ -92,6 +93,7 @@ UNREAD_SHOWN_MAX = 20
 CARD_SURE = 2  # see `facts.card_strength`
 PAGES_NAMED_MAX = 10
 TEXTLESS_MAX = 0.25  # of the rows: if more have no text, so the bank prints them
+BALANCES_MIN = 3  # fewer that follow from one another do so by chance
 _MASKED = re.compile(r"[Xx*•]{2}")
 
 
@@ -104,17 +106,19 @@ class Assembler:
         lines: list[list[StatementLine]],
         margin: list[StatementLine],
         hints: Hints,
+        tables: list[PdfTable] | None = None,
     ) -> None:
+        """`tables`: those of another hypothesis than that of the headings; `lines` are then unfolded already."""
         self._hints = hints
         self._pages = len(pages)
         self._stamped = pages
         self._unreadable = [page.number for page in pages if page.is_picture]
         self._missing = missing_pages(pages)
         self._goes_on = bool(pages) and goes_on(pages[-1])
-        lines = unfold(lines)
-        self._lines = [line for page in lines for line in page]
+        self.lines = unfold(lines) if tables is None else lines
+        self._lines = [line for page in self.lines for line in page]
         self._margin = margin
-        self._tables = tables_of(lines)
+        self.tables = tables_of(self.lines) if tables is None else tables
         self._builder = RowBuilder()
         self._accounts: list[str] = []
         self._starts: list[tuple[int, int]] = []  # page and line where each section begins
@@ -122,7 +126,12 @@ class Assembler:
         self._decisions: list[str] = []
         self._problems: list[StatementProblem] = []
         self._is_summed = True  # every section leads from its opening to its closing balance
+        self.is_sound = True  # balances prove every section
+        self.is_accounted = True  # nothing speaks against the sections that none prove
+        self.has_balances = True  # each has opening and closing balances, or running ones
+        self.is_card = False
         self._sums: set[Decimal] = set()  # of all debits, and of all credits, of each section
+        self._explained: set[str] = set()  # the figures of printed balances and totals
         self._carried: set[int] = set()  # sections that end with a balance that is carried forward
         self._passed_on: set[int] = set()  # those of them that say that the next page goes on
 
@@ -182,7 +191,7 @@ class Assembler:
 
     def _build_rows(self) -> None:
         builder = self._builder
-        for table in self._tables:
+        for table in self.tables:
             context = [*table.above, *builder.context][-CONTEXT_MAX:]
             if self._is_skipped(table, context):
                 continue
@@ -343,10 +352,10 @@ class Assembler:
             self._card(own),
             printed.is_bank(own),
             short_era(self._lines),
-            any(table.heading.is_inferred for table in self._tables),
+            any(table.heading.is_inferred for table in self.tables),
             self._hints,
             currency,
-            day_first(self._tables, currency),
+            day_first(self.tables, currency),
         )
         decimal = decimal_of(draft)
         if not decimal.is_sure:
@@ -382,7 +391,7 @@ class Assembler:
         self, own: Sequence[StatementLine], shared: Sequence[StatementLine]
     ) -> PrintedPeriod:
         """The period printed above the first table, else anywhere."""
-        first = self._tables[0].heading
+        first = self.tables[0].heading
         # Lines that every page repeats (number 0) come last.
         every = sorted([*shared, *own], key=lambda line: not line.number)
         head = [
@@ -406,7 +415,12 @@ class Assembler:
         shared: Sequence[StatementLine],
     ) -> StatementSection:
         self._is_summed &= tried.is_summed
+        self.is_sound &= tried.is_sound
+        running = sum(bool(row.balance) for row in tried.rows)
+        self.has_balances &= tried.is_summed or running > BALANCES_MIN
+        self.is_card |= bool(draft.card)
         self._sums |= column_sums(tried)
+        self._explained |= {digits_of(fact.value) for fact in (*draft.facts, *draft.shared)}
         if tried.closing is not None and vocab.is_carrying(tried.closing.kind, tried.closing.label):
             self._carried.add(number)
             ends = (at for entry in tried.drafts for at in entry.lines)
@@ -427,7 +441,7 @@ class Assembler:
         self._report_edges(number, tried)
         if message := year_doubt(draft.period, tried):
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
-        return StatementSection(
+        section = StatementSection(
             account=self._account(number, [*own, *shared]),
             currency=self._currency(draft.rows, own, shared),
             opening=tried.opening.value if tried.opening else "",
@@ -447,14 +461,29 @@ class Assembler:
             terms=tried.terms,
             rows=tried.rows,
         )
+        self.is_accounted &= tried.is_sound or section.is_accounted
+        return section
 
     def _read_tables(self) -> list[PdfTable]:
         """The tables that were not skipped."""
         return [
             table
-            for table in self._tables
+            for table in self.tables
             if not any((line.page, line.number) in self._skipped for line in table.lines)
         ]
+
+    def leaves_out_dated_figures(self) -> bool:
+        """Whether a line of which no row was made has a date, and a figure that is no balance, total or sum."""
+        known = self._known_lines()
+        sums = {digits_of(str(total)) for total in self._sums}
+        return any(
+            line.dates
+            and any(
+                digits_of(token.text) not in self._explained | sums for token in figures_of(line)
+            )
+            for line in self._lines
+            if (line.page, line.number) not in known
+        )
 
     def _known_lines(self) -> set[tuple[int, int]]:
         """The lines that are rows, or print a balance."""
@@ -491,20 +520,20 @@ class Assembler:
         if not self._hints.sign and (doubt := contradicting_words(tried)):
             problem = StatementProblem(code="SIGN_CONTRADICTED", message=doubt)
             self._problems.append(problem)
-        is_open = any(table.heading.has_open_dates for table in self._tables)
+        is_open = any(table.heading.has_open_dates for table in self.tables)
         is_open = is_open and have_two_days(tried)
-        is_unread = any(table.heading.has_unread_dates for table in self._tables)
+        is_unread = any(table.heading.has_unread_dates for table in self.tables)
         if is_unread and tried.rows:
             message = "only value dates have a name, and the numbers before them may be the days of booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
-        elif is_open or begin_with_days(tried, self._tables):
+        elif is_open or begin_with_days(tried, self.tables):
             message = "two columns of dates differ, and only one has a name: the other may be the day of the booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         said = [bool(row.description or row.counterparty or row.reference) for row in tried.rows]
         if 0 < said.count(False) <= len(said) * TEXTLESS_MAX:
             message = f"{said.count(False)} rows have no text, although the others do: the PDF may hide it"
             self._problems.append(StatementProblem(code="TEXT_MISSING", message=message))
-        if any(table.has_open_texts for table in self._tables):
+        if any(table.has_open_texts for table in self.tables):
             message = "texts stand between the rows, and may be those of the row above or below: that below was taken"
             self._problems.append(StatementProblem(code="TEXT_MISSING", message=message))
         for entry in missing_dates(tried.drafts):

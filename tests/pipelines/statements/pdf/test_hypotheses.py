@@ -1,0 +1,135 @@
+"""Pages whose names of columns are unknown, torn or misleading: read by balances, or flagged as before."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines.statements.pdf.test_titles_and_sides import Line, read
+
+TITLE: Line = [(60, "Kwzt 1 March to 31 March 2025")]
+# Columns in an order that no guess has: what went out stands right of what came in.
+ROWS: list[tuple[str, str, str, str, str]] = [
+    ("03 Mar 2025", "Rent", "", "171.00", "329.00"),
+    ("04 Mar 2025", "Wages", "950.25", "", "1,279.25"),
+    ("09 Mar 2025", "Cinema", "", "20.00", "1,259.25"),
+    ("12 Mar 2025", "Grocer", "", "30.10", "1,229.15"),
+    ("15 Mar 2025", "Refund", "12.00", "", "1,241.15"),
+]
+SIGNED = ["-171.00", "950.25", "-20.00", "-30.10", "12.00"]
+
+
+def line_of(row: tuple[str, str, str, str, str], edges: tuple[float, float, float]) -> Line:
+    day, text, *figures = row
+    placed = [(edge, value) for edge, value in zip(edges, figures, strict=True) if value]
+    return [(60, day), (130, text), *placed]
+
+
+@pytest.mark.parametrize(
+    "edges", [(-400.0, -480.0, -560.0), (-560.0, -400.0, -480.0), (-480.0, -560.0, -400.0)]
+)
+@pytest.mark.parametrize(
+    "heading", [[], [(60, "Wtz"), (130, "Kfrl"), (380, "QnmVrs Hlpt")], [(60, "Wtz Kfrl Hlpt Brr")]]
+)
+def test_columns_without_a_known_name_are_told_by_the_balances_that_follow_from_them(
+    tmp_path: Path, heading: Line, edges: tuple[float, float, float]
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            TITLE,
+            [(60, "Opening balance"), (edges[2], "500.00")],
+            *([heading] if heading else []),
+            *(line_of(row, edges) for row in ROWS),
+            [(60, "Closing balance"), (edges[2], "1,241.15")],
+        ],
+    )
+
+    assert found.amounts == SIGNED
+    assert [row["balance"] for row in found.canonicals] == [row[4].replace(",", "") for row in ROWS]
+    assert found.flags == []
+
+
+def test_a_column_that_is_called_by_both_sides_at_once_is_told_apart(tmp_path: Path) -> None:
+    edges = (-400.0, -480.0, -560.0)
+    heading: Line = [
+        (60, "Date"),
+        (130, "Description"),
+        (-400, "Paid in"),
+        (410, "Withdrawn+BALANCES"),
+    ]
+    found = read(
+        tmp_path,
+        [
+            TITLE,
+            [(60, "Opening balance"), (-560, "500.00")],
+            heading,
+            *(line_of(row, edges) for row in ROWS),
+        ],
+    )
+
+    assert found.amounts == SIGNED
+    assert found.flags == []
+
+
+def test_named_sides_are_not_turned_because_a_sum_holds(tmp_path: Path) -> None:
+    heading: Line = [(60, "Date"), (130, "Description"), (-400, "Debit"), (-480, "Credit")]
+    rows = [line_of(row, (-400.0, -480.0, -560.0))[:3] for row in ROWS]
+    found = read(
+        tmp_path,
+        [
+            TITLE,
+            [(60, "Opening balance"), (-560, "500.00")],
+            heading,
+            *rows,
+            [(60, "Closing balance"), (-560, "1,241.15")],
+        ],
+    )
+
+    assert found.amounts == ["171.00", "-950.25", "20.00", "30.10", "-12.00"]
+    assert found.flags == ["NOT_RECONCILED"]
+
+
+def test_two_columns_that_both_lead_to_the_closing_balance_prove_neither(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            TITLE,
+            [(60, "Opening balance"), (-560, "100.00")],
+            [(60, "03 Mar 2025"), (130, "Anna"), (-400, "10.00"), (-480, "25.00")],
+            [(60, "04 Mar 2025"), (130, "Bert"), (-400, "20.00"), (-480, "5.00")],
+            [(60, "07 Mar 2025"), (130, "Carl"), (-400, "30.00"), (-480, "30.00")],
+            [(60, "Closing balance"), (-560, "160.00")],
+        ],
+    )
+
+    assert found.flags
+
+
+UNGUESSED = (-560.0, -400.0, -480.0)  # edges in an order that the usual reading does not try
+
+
+@pytest.mark.parametrize(("more", "is_flagged"), [([], False), (["77.00", "78.00"], True)])
+def test_a_dated_figure_that_is_left_out_speaks_against_balances_that_follow(
+    tmp_path: Path, more: list[str], is_flagged: bool
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            TITLE,
+            *(line_of(row, UNGUESSED) for row in ROWS),
+            *([(60.0, "Wvrl 20 Mar 2025"), (-330.0, value)] for value in more),
+        ],
+    )
+
+    assert bool(found.flags) == is_flagged
+
+
+@pytest.mark.parametrize(("second", "is_flagged"), [("04 Mar 2025", False), ("24 Mar 2025", True)])
+def test_days_that_go_back_and_forth_are_not_taken_for_those_of_bookings(
+    tmp_path: Path, second: str, is_flagged: bool
+) -> None:
+    days = ["03 Mar 2025", second, "09 Mar 2025", "12 Mar 2025", "15 Mar 2025"]
+    rows = [(day, *row[1:]) for day, row in zip(days, ROWS, strict=True)]
+    found = read(tmp_path, [TITLE, *(line_of(row, UNGUESSED) for row in rows)])
+
+    assert bool(found.flags) == is_flagged
