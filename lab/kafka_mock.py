@@ -25,6 +25,13 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "rd_kafka_mock_set_controller_id": (None, [_POINTER, ctypes.c_int32]),
     "rd_kafka_mock_broker_set_down": (_INT, [_POINTER, ctypes.c_int32]),
     "rd_kafka_mock_broker_set_up": (_INT, [_POINTER, ctypes.c_int32]),
+    "rd_kafka_mock_start_request_tracking": (None, [_POINTER]),
+    "rd_kafka_mock_get_requests": (
+        ctypes.POINTER(_POINTER),
+        [_POINTER, ctypes.POINTER(ctypes.c_size_t)],
+    ),
+    "rd_kafka_mock_request_api_key": (ctypes.c_int16, [_POINTER]),
+    "rd_kafka_mock_request_destroy_array": (None, [ctypes.POINTER(_POINTER), ctypes.c_size_t]),
 }
 
 
@@ -47,8 +54,21 @@ class KafkaMock:
         self._cluster = self._library.rd_kafka_mock_cluster_new(self._handle, 1)
         self._library.rd_kafka_mock_group_initial_rebalance_delay_ms(self._cluster, 0)
         self._library.rd_kafka_mock_set_controller_id(self._cluster, 1)
+        self._library.rd_kafka_mock_start_request_tracking(self._cluster)
         brokers = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode()
         self.url = f"kafka://{brokers}?{settings}"
+
+    def asked(self) -> set[int]:
+        """The kinds of requests that came so far, by their numbers in the protocol."""
+        count = ctypes.c_size_t()
+        found = self._library.rd_kafka_mock_get_requests(self._cluster, ctypes.byref(count))
+        try:
+            return {
+                self._library.rd_kafka_mock_request_api_key(found[each])
+                for each in range(count.value)
+            }
+        finally:
+            self._library.rd_kafka_mock_request_destroy_array(found, count)
 
     def __enter__(self) -> Self:
         return self

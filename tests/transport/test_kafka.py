@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.kafka_mock import KafkaMock
 from stateward.core.errors import InvalidRequest
 from stateward.transport.connect import connect
 from stateward.transport.engine import Delivery, Engine, Parcel
@@ -22,6 +23,7 @@ from tests.transport.brokers import Site, site_of
 from tests.waiting import wait_until
 
 PATIENCE_S = 60.0
+JOIN_GROUP, LEAVE_GROUP = 11, 13  # requests, by their numbers in the protocol
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +182,20 @@ def test_what_a_consumer_has_stays_its_own_when_others_get_its_partitions(
     while second.depth(stream) and time.monotonic() < until:
         time.sleep(0.01)
     assert second.depth(stream) == 0
+
+
+@pytest.mark.parametrize("more", ["", "&group.instance.id=worker-1"], ids=["by chance", "own name"])
+def test_a_member_with_a_name_of_its_own_does_not_leave_its_group_when_it_ends(more: str) -> None:
+    """So the broker keeps its partitions for it, until its session ends."""
+    with KafkaMock() as mock:
+        engine = connect(f"{mock.url}{more}", consumer="one", lease_s=1.0)
+        engine.publish("t.test.s", [Parcel("r", b"a")])
+        engine.ack(receive(engine, "t.test.s", 1))
+        engine.close()
+        asked = mock.asked()
+
+    assert JOIN_GROUP in asked
+    assert (LEAVE_GROUP in asked) == (not more)
 
 
 def test_an_engine_that_is_closed_leaves_no_thread_behind(site: Site, stream: str) -> None:
