@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -133,7 +134,7 @@ class _Keeper(Protocol):
     def writing(self) -> AbstractContextManager[None]:
         """Raise errors of the disk as `StoreFull`, which callers handle."""
 
-    def adopt(self, incoming: Path, digest: str) -> bool:
+    def adopt(self, incoming: str, digest: str) -> bool:
         """Store a complete, synced file under its hash; whether these bytes are new."""
 
 
@@ -182,7 +183,8 @@ class Folder(Receiving):
 
     def receive(self, *, bytes_max: int, keeper: _Keeper | None = None) -> "Incoming":
         """Start to receive bytes that come piece by piece; with a `keeper`, it takes them over instead."""
-        path = Path(f"{self._incoming}/{os.urandom(NAME_BYTES).hex()}")
+        # Text, not Path, from here to `adopt`: to make one takes as long as to link a file.
+        path = f"{self._incoming}/{os.urandom(NAME_BYTES).hex()}"
         try:
             # From the beginning only who receives it can write to it: an artifact never changes, and is its owner's.
             descriptor = _in_folder(path, lambda: os.open(path, NEW_FILE, 0o400))
@@ -190,13 +192,13 @@ class Folder(Receiving):
             raise _unwritable(self._root, error) from error
         return Incoming(keeper or self, descriptor, path, bytes_max=bytes_max)
 
-    def adopt(self, incoming: Path, digest: str) -> bool:
+    def adopt(self, incoming: str, digest: str) -> bool:
         """Link a complete, synced file to its name; whether these bytes are new.
 
         A link fails where the name exists, which tells new bytes from known ones in one step; a rename would
         replace the file and report nothing.
         """
-        place = self.place(digest)
+        place = self._place(digest)
         folder = f"{self._root}/{digest[:2]}"
         is_settled = folder in self._settled
         if not is_settled:
@@ -312,13 +314,17 @@ class Folder(Receiving):
             (self._root / ANNOUNCED / announcement_name(*each)).unlink(missing_ok=True)
 
     def place(self, digest: str) -> Path:
+        """The file of an artifact, or where it would be."""
+        return Path(self._place(digest))
+
+    def _place(self, digest: str) -> str:
         """The name of an artifact. The check keeps paths such as `../` out: a digest may come from a request.
 
         Two characters of it make 256 folders, so that none of them holds all files.
         """
         if len(digest) != HEX_CHARS or not HEX.issuperset(digest):
             raise InvalidRequest(f"{digest!r} is not a SHA-256 in hex")
-        return Path(f"{self._root}/{digest[:2]}/{digest}")
+        return f"{self._root}/{digest[:2]}/{digest}"
 
 
 class CopyFolder(Folder):
@@ -363,13 +369,18 @@ class CopyFolder(Folder):
 class Incoming:
     """Bytes that are being received, hashed as they come. A context: what was not kept by its end is removed."""
 
-    def __init__(self, keeper: _Keeper, descriptor: int, path: Path, *, bytes_max: int) -> None:
-        self.path = path
+    def __init__(self, keeper: _Keeper, descriptor: int, path: str, *, bytes_max: int) -> None:
+        self._path = path
         self.size = 0
         self._keeper = keeper
         self._descriptor = descriptor
         self._digest = sha256()
         self._bytes_max = bytes_max
+
+    @cached_property
+    def path(self) -> Path:
+        """Where they can be read meanwhile."""
+        return Path(self._path)
 
     def __enter__(self) -> Self:
         return self
@@ -405,14 +416,15 @@ class Incoming:
         with self._keeper.writing():
             os.fsync(self._descriptor)
             self._close()
-            is_new = self._keeper.adopt(self.path, digest)
+            is_new = self._keeper.adopt(self._path, digest)
         return Artifact(sha256=digest, size=self.size, is_new=is_new)
 
     def drop(self) -> None:
         """Remove the file from `incoming`. After `keep` the artifact stays: it is a link of its own."""
         with suppress(OSError):
             self._close()
-        self.path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)  # noqa: PTH108 - as in `receive`
 
     def _close(self) -> None:
         descriptor, self._descriptor = self._descriptor, CLOSED
@@ -467,12 +479,12 @@ def announcements(names: Iterable[str]) -> Iterator[Announcement]:
                 yield found
 
 
-def _in_folder(path: Path, make: Callable[[], T]) -> T:
+def _in_folder(path: Path | str, make: Callable[[], T]) -> T:
     """Make a file; its folder first, if there is none: nearly always there is."""
     try:
         return make()
     except FileNotFoundError:
-        _make_folder(path.parent)
+        _make_folder(Path(path).parent)
         return make()
 
 

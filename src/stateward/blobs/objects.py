@@ -106,10 +106,11 @@ class ObjectStorage(Receiving):
         with self._cache.writing():
             yield
 
-    def adopt(self, incoming: Path, digest: str) -> bool:
+    def adopt(self, incoming: str, digest: str) -> bool:
         """Send a complete file to its name, and leave a copy of it here; whether these bytes are new."""
-        size = incoming.stat().st_size
-        is_new = self._send(incoming, self._key(digest), size=size)
+        path = Path(incoming)
+        size = path.stat().st_size
+        is_new = self._send(path, self._key(digest), size=size)
         self._cache.adopt(incoming, digest)
         self._note(size)
         return is_new
