@@ -44,12 +44,13 @@ from stateward.engine.scheduler import Scheduler
 from stateward.storage.database import (
     TOPIC_EVENTS,
     TOPIC_READY,
+    Row,
     Wakeup,
 )
 from stateward.storage.lanes import LANES
 from stateward.storage.outputs import AttemptResult, Outputs, result_event
 from stateward.storage.pipe_wakeups import PipeWakeup
-from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.storage.sqlite import MEMORY
 from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import WorkerInfo, work_keys
@@ -118,6 +119,51 @@ class ArenaDatabase(LateRefusals):
 
         # The cache of apsw keeps the last 500 executions, not statements: these two would take a fifth of it.
         self._execute = cast("Any", execute)
+        self._seen: dict[str, tuple[int, list[Row]]] = {}
+        named = self.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
+        # A full-text index has tables of its own, and is emptied with the texts in it.
+        self._tables = [str(name) for (name,) in named if not str(name).startswith("search_index")]
+        # The names come from the schema itself.
+        held = ", ".join(f"EXISTS (SELECT 1 FROM {name})" for name in self._tables)
+        self._look = f"SELECT {held}"
+        self._columns: dict[str, list[str]] = {}
+
+    def seen(self, sql: str) -> list[Row]:
+        """The rows of a query that is asked at every step, and answered anew where anything was written since."""
+        if self._depth:  # what is written may be undone, and still counts as changes
+            return self.rows(sql)
+        written = self._connection.total_changes()
+        found = self._seen.get(sql)
+        if found is None or found[0] != written:
+            # Without the comforts of `rows`, which are for what the engine asks.
+            found = self._seen[sql] = (written, cast("list[Row]", self._execute(sql).fetchall()))
+        return found[1]
+
+    def _held(self) -> list[str]:
+        """The tables that hold anything: most do not."""
+        return list(compress(self._tables, self.rows(self._look)[0]))
+
+    def contents(self) -> list[tuple[str, list[str], list[Row]]]:
+        """Every row: the tables that hold anything, with the names of their columns and their rows."""
+        found: list[tuple[str, list[str], list[Row]]] = []
+        for table in self._held():
+            if table not in self._columns:
+                named = self.rows(f"SELECT name FROM pragma_table_info('{table}')")
+                self._columns[table] = [str(name) for (name,) in named]
+            found.append((table, self._columns[table], self.rows(f"SELECT * FROM {table}")))
+        return found
+
+    def clear(self, lanes: int) -> None:
+        """Make it what its migrations made, with so many lanes."""
+        with self.transaction():
+            for name in self._held():
+                if name != "followers":
+                    self.run(f"DELETE FROM {name}")
+            self.run("UPDATE followers SET seq = 0")  # who follows is a row of a migration
+            self.insert(
+                LANES, [msgspec.structs.astuple(Lane(lane=number)) for number in range(lanes)]
+            )
+            self.run("INSERT INTO audit_head VALUES (1, 0, :genesis)", genesis=GENESIS)
 
     def wakeup(self, *topics: str) -> PipeWakeup:
         """A wake-up for these topics."""
@@ -131,28 +177,14 @@ class Arena:
 
     def __init__(self) -> None:
         self.database = ArenaDatabase()
-        named = self.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
-        # A full-text index has tables of its own, and is emptied with the texts in it.
-        kept = ("search_index", "followers")
-        self._tables = [str(name) for (name,) in named if not str(name).startswith(kept)]
-        # The names come from the schema itself.
-        held = ", ".join(f"EXISTS (SELECT 1 FROM {name})" for name in self._tables)
-        self._look = f"SELECT {held}"
 
-    def cleared(self, *, lanes: int = 1, has_round_trips: bool = False) -> SqliteDatabase:
+    def cleared(self, *, lanes: int = 1, has_round_trips: bool = False) -> ArenaDatabase:
         """The database as its migrations made it, with so many lanes.
 
         With `has_round_trips` turns are decided on what is known before them, and refused late, as over a server.
         """
         self.database.has_round_trips = has_round_trips
-        fresh = [Lane(lane=number) for number in range(lanes)]
-        with self.database.transaction():
-            (held,) = self.database.rows(self._look)
-            for name in compress(self._tables, held):  # most were not written to
-                self.database.run(f"DELETE FROM {name}")
-            self.database.run("UPDATE followers SET seq = 0")  # who follows is a row of a migration
-            self.database.insert(LANES, [msgspec.structs.astuple(each) for each in fresh])
-            self.database.run("INSERT INTO audit_head VALUES (1, 0, :genesis)", genesis=GENESIS)
+        self.database.clear(lanes)
         return self.database
 
 
@@ -354,7 +386,7 @@ class SplitWorker(SimulatedWorker):
 class WaitContext(msgspec.Struct, kw_only=True):
     """What all processes of a world share, and what faults change: the time, the machine, who is there."""
 
-    database: SqliteDatabase
+    database: ArenaDatabase
     witness: Witness
     machine: Machine
     outcome: Outcome
@@ -421,7 +453,7 @@ class Process:
         return f"{self.name}.{self.life}"
 
     @property
-    def database(self) -> SqliteDatabase:
+    def database(self) -> ArenaDatabase:
         """The one database."""
         return self.around.database
 

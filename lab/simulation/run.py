@@ -479,12 +479,13 @@ class Life:
     def report(self, found: list[Violation]) -> Report:
         """What there is to tell."""
         world = self._world
+        reached = set(world.reached)
         return Report(
             plan=self._plan,
             steps=world.steps,
             faults=self._faults,
             crashes=[point.label for point in world.crashes],
-            reached=[point.label for point in Point if point in world.reached],
+            reached=[point.label for point in Point if point in reached],
             struck=list(self._struck),
             cut=list(self._cut),
             triples=list(self._triples),

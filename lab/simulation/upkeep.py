@@ -26,7 +26,6 @@ from stateward.notifications.deliveries import Delivery
 from stateward.notifications.outbox import Outbox
 from stateward.settings import RetentionRule
 from stateward.storage.audit import AuditLog
-from stateward.storage.database import Database
 from stateward.storage.erasure import Erasures
 from stateward.storage.full_text import FullTextIndex, Passage
 from stateward.workers.sdk import Completed, Failed, Result
@@ -38,8 +37,6 @@ DELETED = ((DOCUMENTS,), (DOCUMENTS, ITEMS), KINDS)
 LAST_ROUNDS = 6
 HOLDER, ERASER = f"{PERSON}counsel", f"{PERSON}clerk"
 TOLD = "of {}"
-# The words of a full-text index lie in it until its parts are merged; its passages are in a table of their own.
-UNREAD = ("search_index", "sqlite_")
 
 
 def marked(work: Work, result: Result | None) -> Result | None:
@@ -315,7 +312,7 @@ class Upkeep:
             )
         }
         found: list[Line] = []
-        for table, columns, rows in _tables(database) if wanted else ():
+        for table, columns, rows in database.contents() if wanted else ():
             for row in rows:
                 found += self._in_row(table, dict(zip(columns, row, strict=True)), wanted)
         return [*found, *self._files_of(wanted)]
@@ -361,16 +358,3 @@ class Upkeep:
         )
         found += [{"record_id": id_, "kind": ITEMS, "what": "items"} for (id_,) in short]
         return found
-
-
-def _tables(database: Database) -> list[tuple[str, list[str], list[Any]]]:
-    """All of a database: its tables, with the names of their columns and their rows."""
-    named = database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-    found: list[tuple[str, list[str], list[Any]]] = []
-    for (table,) in named:
-        if not str(table).startswith(UNREAD):
-            rows = database.rows(f"SELECT * FROM {table!s}")
-            if rows:
-                columns = database.rows(f"SELECT name FROM pragma_table_info('{table!s}')")
-                found.append((str(table), [str(name) for (name,) in columns], list(rows)))
-    return found

@@ -168,11 +168,10 @@ class World:
 
     def due_at(self) -> Micros | None:
         """When the next record's time comes."""
-        # Asked at every step, so without the comforts of the database's own `rows`.
-        ((at,),) = self.around.database._execute(NEXT_DUE).fetchall()
+        ((at,),) = self.around.database.seen(NEXT_DUE)
         if not self.witness.decisions:
             return cast("int | None", at)
-        ((effective,),) = self.around.database._execute(NEXT_EFFECTIVE).fetchall()
+        ((effective,),) = self.around.database.seen(NEXT_EFFECTIVE)
         return min(
             (cast("int", each) for each in (at, effective) if each is not None), default=None
         )
@@ -251,7 +250,7 @@ class World:
         ended, self.witness.ended = self.witness.ended, set()
         if not ended:
             return
-        found = self.around.database.rows(STALE_WORK)
+        found = self.around.database.seen(STALE_WORK)
         lines = [dict(zip(("record_id", "version", "worker"), row, strict=True)) for row in found]
         self.witness.stale_work += [each for each in lines if each["record_id"] in ended]
 
@@ -309,7 +308,7 @@ class World:
 
     def inbox(self) -> list[tuple[int, str]]:
         """The events that wait."""
-        return cast("list[tuple[int, str]]", self.around.database._execute(INBOX).fetchall())
+        return cast("list[tuple[int, str]]", self.around.database.seen(INBOX))
 
     def take_out(self, seq: int) -> None:
         """An event is not there any more."""
