@@ -43,7 +43,8 @@ runs: list[str] = []
 @runner("rebuilding.read")
 def read(job: Job) -> Outcome:
     runs.append("read")
-    return Outcome(facts={"reader": code["reader"]}, items=[{"text": f"read {code['reader']}"}])
+    text = f"read {code['reader']}"
+    return Outcome(facts={"reader": code["reader"]}, items=[{"text": text}], about={"said": text})
 
 
 @runner("rebuilding.shape")
@@ -84,6 +85,7 @@ def test_a_newer_reader_reaches_what_the_later_stages_made(
 
     assert [each.stage for each in made] == ["read", "shape"]
     assert texts(app, record_id) == ["read 2, shaped 1"]
+    assert app.records.about(record_id, "read") == {"said": "read 2"}
     assert again == []
     assert not app.editions.is_outdated(app.record(record_id))
 

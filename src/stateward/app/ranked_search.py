@@ -128,9 +128,11 @@ class RankedSearch:
         """Results, by their records, in another format."""
         records = self._store.load(ids)
         about = [
-            self._outputs.about(each, records[each].outputs[ranked.stage])
+            self._outputs.about(
+                each, self._outputs.newest_edition(each, stage=ranked.stage, made=made_by)
+            )
             for each in ids
-            if each in records and ranked.stage in records[each].outputs
+            if each in records and (made_by := records[each].outputs.get(ranked.stage)) is not None
         ]
         text: str = resolve(made.write)(about)
         return text

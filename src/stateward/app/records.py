@@ -174,10 +174,11 @@ class Records:
         return last, edition_version(self._outputs, record, last, edition)
 
     def about(self, record_id: str, stage: str) -> Fields:
-        """What a stage said about its items as a whole; empty if it is not done or said nothing."""
+        """What a stage said about its items as a whole, in the newest edition; empty if it did not."""
         record = self.get(record_id)
-        version = record.outputs.get(stage)
-        return {} if version is None else self._outputs.about(record.id, version)
+        if stage not in record.outputs:
+            return {}
+        return self._outputs.about(record.id, edition_version(self._outputs, record, stage))
 
     def is_at_rest(self, record: Record) -> bool:
         """Whether nothing will happen to a record until a person acts."""

@@ -315,10 +315,12 @@ def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None
         assert [each.path for each in app.records.files(records[0])] == ["fetch/document"]
 
     # The source is asked again: nothing where nothing changed, a new edition where the paper was retracted.
-    def refresh(*what: str) -> list[Fields]:
+    def literature(*words: str) -> str:
         common = ["--config", str(config), "--data", str(tmp_path / "data"), "literature"]
-        done = CliRunner().invoke(cli, [*common, "refresh", *what, "--json"])
-        answer: list[Fields] = json.loads(done.stdout)
+        return CliRunner().invoke(cli, [*common, *words]).stdout
+
+    def refresh(*what: str) -> list[Fields]:
+        answer: list[Fields] = json.loads(literature("refresh", *what, "--json"))
         return answer
 
     server.asked.clear()
@@ -326,6 +328,7 @@ def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None
     assert server.headers["if-none-match"] == '"one"'
     server.is_retracted = True
     changed, failed = refresh(ids[4], ids[-1])
+    told = json.loads(literature("ir", ids[4]))
     with serving(load_settings(config, data=str(tmp_path / "data"))) as api:
         far = CliRunner().invoke(
             cli, ["--server", api.url, "literature", "refresh", ids[4], ids[2], "--json"]
@@ -334,6 +337,9 @@ def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None
     assert (same["outcome"], same["is_stored"], same["retraction"]) == ("unchanged", False, [])
     assert (changed["outcome"], changed["is_stored"]) == ("changed", True)
     assert changed["retraction"] == ["RETRACTED"]
+    assert told["metadata"]["retraction"] == "retracted", (
+        "the form says what its newest edition says"
+    )
     assert [each["outcome"] for each in json.loads(far.stdout)] == ["unchanged", "unchanged"]
     assert (failed["outcome"], server.asked["/epmc/PMC9900010/fullTextXML"]) == ("refused", 3)
     with App(load_settings(config, data=str(tmp_path / "data"))) as app:
