@@ -36,6 +36,17 @@ def test_exact_wrong_and_unknown_reports_are_counted(tmp_path: Path) -> None:
     assert dict(found.no_truth) == {"broken.csv": -1, "other.hl7": 1}
 
 
+def test_what_a_truth_says_with_null_is_not_told(tmp_path: Path) -> None:
+    nothing = dict.fromkeys(("unit_printed", "ref", "flag", "canonical_value", "canonical_unit"))
+    (tmp_path / "right.csv").write_text(csv("Glucose;<5.0;mmol/L;3.9-5.6;L"))
+    told = {**TRUTH, **nothing}
+    (tmp_path / "right.truth.json").write_text(json.dumps({"results": [told]}))
+
+    found = evaluate_reports(tmp_path, now=lambda: 0)
+
+    assert [(each.score.exact, each.wrong) for each in found.judged] == [(1, ())]
+
+
 def test_functional_tests_of_ucum_are_run(tmp_path: Path) -> None:
     path = tmp_path / "UcumFunctionalTests.xml"
     path.write_text(UCUM)

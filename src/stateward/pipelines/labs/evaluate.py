@@ -149,7 +149,11 @@ def _notes(facts: Fields) -> list[object]:
 def compare(
     found: Sequence[Fields], rows: Sequence[Mapping[str, Any]], collected: str
 ) -> tuple[LabScore, list[str]]:
-    """The score of the results of one report, and what is wrong, by the names of tests."""
+    """The score of the results of one report, and what is wrong, by the names of tests.
+
+    What a truth says with null is not told, as if it were not there.
+    """
+    rows = [{name: told for name, told in row.items() if told is not None} for row in rows]
     score = LabScore(results=len(rows), extra=max(0, len(found) - len(rows)))
     left = list(found)
     wrong: list[str] = []
