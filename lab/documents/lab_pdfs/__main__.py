@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from lab.documents.lab_pdfs import further, sealed, unseen, varied  # noqa: F401 - they register their layouts
+from lab.documents.lab_pdfs import further, mutated, sealed, unseen, varied  # noqa: F401 - they register their layouts
 from lab.documents.lab_pdfs.laboratories import LABORATORIES, draw
 from lab.documents.lab_pdfs.registry import GROUPS
 

@@ -28,9 +28,10 @@ FRESH: list[Laboratory] = []  # after those
 FINAL: list[Laboratory] = []  # nothing was mended for these
 SEALED: list[Laboratory] = []  # by a fourth author, with rows of kinds that those lacked
 VARIED: list[Laboratory] = []  # by the author of the reader, to try it
+MUTATED: list[Laboratory] = []  # one layout, which composes another with every seed
 GROUPS = {
     "first": LABORATORIES, "further": FURTHER, "unseen": UNSEEN, "last": LAST, "fresh": FRESH, "final": FINAL,
-    "sealed": SEALED, "varied": VARIED,
+    "sealed": SEALED, "varied": VARIED, "mutated": MUTATED,
 }  # fmt: skip
 
 
