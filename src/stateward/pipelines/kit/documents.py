@@ -6,6 +6,7 @@ has no boxes: there a place is a page and offsets alone.
 """
 
 from bisect import bisect_right
+from typing import NamedTuple
 
 import msgspec
 
@@ -56,6 +57,14 @@ class TextDocument(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The text of all pages, joined by newlines."""
         return "\n".join(page.text for page in self.pages)
+
+
+class UnseenText(NamedTuple):
+    """What a file holds beside its text; the first page of its document keeps it."""
+
+    hidden: str  # white or tiny text, hidden runs, comments
+    struck: str  # through, or deleted in a tracked change
+    aside: str  # texts behind pictures, properties of the document
 
 
 class TextPlace(msgspec.Struct, frozen=True):

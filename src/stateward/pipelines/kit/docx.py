@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from lxml import etree
 
@@ -22,6 +22,7 @@ from stateward.pipelines.kit.archives import (
     open_archive,
     read_entry,
 )
+from stateward.pipelines.kit.documents import UnseenText
 from stateward.pipelines.kit.docx_numbers import ListNumbers
 from stateward.pipelines.kit.failures import CORRUPT_FILE
 from stateward.pipelines.kit.xml import local_name, parse_xml
@@ -64,14 +65,6 @@ def read_docx(path: Path, *, is_numbered: bool = False) -> str:
         lines += _distinct_lines(archive, footers[:PARTS_MAX])
         lines += _distinct_lines(archive, [name for name in notes if name in names])
     return "\n".join(lines)
-
-
-class UnseenText(NamedTuple):
-    """What a DOCX holds beside its text."""
-
-    hidden: str  # white or tiny text, hidden runs, comments
-    struck: str  # through, or deleted in a tracked change
-    aside: str  # texts behind pictures, properties of the document
 
 
 def unseen_docx(path: Path) -> UnseenText:

@@ -15,7 +15,12 @@ from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure, MissingExtra
 from stateward.pipelines.kit.archives import office_file
-from stateward.pipelines.kit.documents import TextDocument, TextPage, split_lines
+from stateward.pipelines.kit.documents import (
+    TextDocument,
+    TextPage,
+    UnseenText,
+    split_lines,
+)
 from stateward.pipelines.kit.docx import PAGE_BREAK, is_docx, read_docx, unseen_docx
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import (
@@ -95,12 +100,12 @@ def read_document(
             pages_max=pages_max,
         )
     if head.startswith(ZIP):
-        kind, text = _office_text(path, is_numbered=is_numbered)
+        kind, text, unseen = _office_text(path, is_numbered=is_numbered)
     elif is_rtf(head):
         _check_size(path, TEXT_BYTES_MAX)
-        kind, text = "rtf", rtf_text(path.read_bytes())
+        kind, text, unseen = "rtf", rtf_text(path.read_bytes()), None
     else:
-        kind, text = "text", _text(path, head)
+        kind, text, unseen = "text", _text(path, head), None
     if len(text) > chars_max:
         raise FatalFailure(
             f"the file has {len(text)} characters and the limit is {chars_max}; split it",
@@ -109,9 +114,9 @@ def read_document(
     if len("".join(text.split())) < CHARS_MIN:
         raise _empty()
     document = text_document(text, kind=kind, pages_max=pages_max)
-    if kind != "docx":
+    if unseen is None:
         return document
-    hidden, struck, aside = unseen_docx(path)
+    hidden, struck, aside = unseen
     first = replace(document.pages[0], unseen=hidden, struck=struck, aside=aside)
     return replace(document, pages=[first, *document.pages[1:]])
 
@@ -178,12 +183,12 @@ def _page(number: int, text: str) -> TextPage:
     return TextPage(number, 0.0, 0.0, text, split_lines(text))
 
 
-def _office_text(path: Path, *, is_numbered: bool) -> tuple[str, str]:
-    """The format and the text of a zip that is a document."""
+def _office_text(path: Path, *, is_numbered: bool) -> tuple[str, str, UnseenText]:
+    """The format and the text of a zip that is a document, and what it holds beside its text."""
     if is_docx(path):
-        return "docx", read_docx(path, is_numbered=is_numbered)
+        return "docx", read_docx(path, is_numbered=is_numbered), unseen_docx(path)
     if is_odt(path):
-        return "odt", read_odt(path)
+        return "odt", *read_odt(path)
     if what := office_file(path):
         raise _unsupported_error(f"{what}; save it as PDF and submit that")
     raise _unsupported_error("a zip archive; extract it and submit what is inside")

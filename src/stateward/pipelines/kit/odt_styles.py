@@ -1,0 +1,121 @@
+"""Whether a style of OpenDocument hides its text: not displayed, struck through, white on white, or smaller than print.
+
+What a style says of itself comes first, then what it inherits: from its parents, from the default of its family, and
+from the elements around it.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lxml import etree
+
+from stateward.pipelines.kit.xml import local_name
+
+POINTS_MIN = 3.0  # the smallest print is four
+PARENTS_MAX = 20
+# The family of the style that an element names.
+FAMILIES = {
+    "p": "paragraph",
+    "h": "paragraph",
+    "section": "section",
+    "table": "table",
+    "table-row": "table-row",
+    "table-cell": "table-cell",
+    "frame": "graphic",
+    "custom-shape": "graphic",
+}
+PAPER = frozenset({"#ffffff", "#fefefe", "#fdfdfd", "#fcfcfc"})
+NO_GROUND = PAPER | {"transparent", "none", ""}
+_LENGTH = re.compile(r"([\d.]+)(pt|mm|cm|in|px|%)")
+_POINTS = {"pt": 1.0, "mm": 2.835, "cm": 28.35, "in": 72.0, "px": 0.75}
+
+
+class Appearance(NamedTuple):
+    """How the text of an element looks, as far as it decides whether a person sees it."""
+
+    is_hidden: bool = False
+    is_struck: bool = False
+    is_white: bool = False
+    is_on_ground: bool = False  # a colour lies behind it, so white is read
+    points: float = 12.0
+
+    @property
+    def unseen_reason(self) -> str:
+        """Why text of this appearance is none that counts: `hidden`, `struck`, or "" if it counts."""
+        if self.is_hidden or self.points < POINTS_MIN or (self.is_white and not self.is_on_ground):
+            return "hidden"
+        return "struck" if self.is_struck else ""
+
+
+class OdtStyles:
+    """The styles of a document, by family and name; "" is the default of a family."""
+
+    def __init__(self, trees: Iterable[etree._Element]) -> None:
+        self._parents: dict[tuple[str, str], str] = {}
+        self._said: dict[tuple[str, str], dict[str, str]] = {}
+        for tree in trees:
+            for style in tree.iter():
+                if local_name(style) in ("style", "default-style"):
+                    key = attribute(style, "family"), attribute(style, "name")
+                    self._parents[key] = attribute(style, "parent-style-name")
+                    self._said[key] = {
+                        name.rpartition("}")[2]: str(value)
+                        for properties in style
+                        for name, value in properties.items()
+                    }
+
+    def appearance(self, element: etree._Element, around: Appearance) -> Appearance:
+        """How the text of an element looks that stands in one of another appearance."""
+        family = FAMILIES.get(local_name(element), "text")
+        name = attribute(element, "style-name")
+        return _with_properties(around, self._properties(family, name)) if name else around
+
+    def _properties(self, family: str, name: str) -> dict[str, str]:
+        chain = [self._said.get((family, name), {})]
+        for _ in range(PARENTS_MAX):
+            name = self._parents.get((family, name), "")
+            if not name:
+                break
+            chain.append(self._said.get((family, name), {}))
+        if (
+            family == "paragraph"
+        ):  # a span does not fall back to a default: its paragraph has done so
+            chain.append(self._said.get((family, ""), {}))
+        merged: dict[str, str] = {}
+        for said in reversed(chain):
+            if (
+                "color" in said
+            ):  # a colour of its own takes the place of the inherited automatic one
+                merged.pop("use-window-font-color", None)
+            merged |= said
+        return merged
+
+
+def _with_properties(around: Appearance, said: dict[str, str]) -> Appearance:
+    """The appearance of text in an element whose style says that."""
+    is_hidden, is_struck, is_white, is_on_ground, points = around
+    if "display" in said:
+        is_hidden = is_hidden or said["display"] in ("none", "false")
+    line = said.get("text-line-through-type") or said.get("text-line-through-style")
+    if line is not None:
+        is_struck = line != "none"
+    if said.get("use-window-font-color") == "true":
+        is_white = False
+    elif "color" in said:
+        is_white = said["color"].lower() in PAPER
+    if size := _LENGTH.fullmatch(said.get("font-size", "")):
+        points = float(size[1]) * (points / 100 if size[2] == "%" else _POINTS[size[2]])
+    return Appearance(is_hidden, is_struck, is_white, is_on_ground or _has_ground(said), points)
+
+
+def _has_ground(said: dict[str, str]) -> bool:
+    fill = said.get("fill", "solid" if "fill-color" in said else "none")
+    drawn = said.get("fill-color", "") if fill == "solid" else fill
+    return not {drawn, said.get("background-color", "none")} <= NO_GROUND
+
+
+def attribute(element: etree._Element, name: str) -> str:
+    """The value of an attribute, whatever its namespace."""
+    values = (str(value) for key, value in element.items() if key.rpartition("}")[2] == name)
+    return next(values, "")
