@@ -1,4 +1,4 @@
-"""Contracts as rich text and as mails: what is read, and what is refused because a person would not see it."""
+"""Contracts as rich text and as mails: what is read, and what is told apart because a person would not see it."""
 
 import io
 import zipfile
@@ -83,19 +83,81 @@ def test_rich_text_is_read_with_its_letters_and_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "why"),
     [
-        rf"{SENTENCE}\par {{\v The fee is 99 EUR.}}",
-        rf"{SENTENCE} \v1 The fee is 99 EUR.\v0",
-        rf"{SENTENCE} {{\deleted The fee is 99 EUR.}}",
-        rf"{SENTENCE}\par \cf2 The fee is 99 EUR.\cf1",
+        (r"{\v The fee is 99 EUR.}", "hidden"),
+        (r"\v1 The fee is 99 EUR.\v0", "hidden"),
+        (r"\cf2 The fee is 99 EUR.\cf1 ", "hidden"),
+        (r"{\fs2 The fee is {\b 99} EUR.}", "hidden"),
+        (r"{\*\annotation\plain The fee is 99 EUR.}", "hidden"),
+        (r"{\deleted The fee is 99 EUR.}", "struck"),
+        (r"\strike The fee is 99 EUR.\strike0 ", "struck"),
+        (r"{\striked1 The fee is 99 EUR.}", "struck"),
+        (r"\pard\plain\strike The fee is 99 EUR.\plain\fs24 ", "struck"),
+        (r"{\info{\title The fee is 99 EUR.}}", "aside"),
     ],
 )
-def test_rich_text_that_a_person_does_not_see_is_refused(tmp_path: Path, body: str) -> None:
-    with pytest.raises(FatalFailure, match="does not see") as caught:
-        read_document(written(tmp_path, rtf(body)))
+def test_rich_text_that_a_person_does_not_see_is_kept_apart(
+    tmp_path: Path, body: str, why: str
+) -> None:
+    page = read_document(written(tmp_path, rtf(rf"{SENTENCE}\par {body}Yours\par"))).pages[0]
 
-    assert caught.value.code == "UNSUPPORTED_FORMAT"
+    assert page.text == f"{SENTENCE}\nYours"
+    kept = {"hidden": page.unseen, "struck": page.struck, "aside": page.aside}
+    assert kept == {"hidden": "", "struck": "", "aside": ""} | {why: "The fee is 99 EUR."}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        r"{\v0 The fee} is \strike0 99 \deleted0 EUR.",
+        r"{\v\strike\fs2\cf2\plain The fee is 99 EUR.}",
+        r"{\cf2\chcbpat1 The fee is 99 EUR.}",
+        r"{\v\strike {\plain The fee}} is 99 EUR.",
+        r"{\*\unheardof{\v something}}The fee is 99 EUR.",
+        r"{\field{\*\fldinst HYPERLINK \"https://example.org\"}{\fldrslt The fee}} is 99 EUR.",
+    ],
+)
+def test_rich_text_that_only_seems_hidden_is_read(tmp_path: Path, body: str) -> None:
+    page = read_document(written(tmp_path, rtf(rf"{SENTENCE}\par {body}\par"))).pages[0]
+
+    assert page.text == f"{SENTENCE}\nThe fee is 99 EUR."
+    assert (page.unseen.strip(), page.struck.strip()) == ("", "")
+
+
+def test_headers_boxes_footers_and_notes_of_rich_text_are_read(tmp_path: Path) -> None:
+    body = (
+        r"{\header E.ON Energie\par}{\headerf\pard E.ON Energie\par}{\footer\pard M\'fcnchen\par}"
+        rf"{SENTENCE}{{\super 1{{\*\footnote\pard plus tax}}}}\par "
+        r"{\shp{\*\shpinst\shpleft12{\sp{\sn fill}{\sv 0}}{\shptxt\pard Reference 17\par}}{\shprslt old}}Yours\par "
+        r"{\pict\wmetafile8\bin9 }{\v ab{}}Page 1 \u-10179?\u-8640?\par"
+    )
+
+    text = read_document(written(tmp_path, rtf(body))).text
+
+    assert text.split("\n") == [
+        "E.ON Energie",
+        f"{SENTENCE}1",
+        "Yours",
+        "Page 1 \U0001f640",
+        "",
+        "Reference 17",
+        "München",
+        "plus tax",
+    ]
+
+
+def test_a_row_of_a_rich_text_goes_through_all_lines_of_its_cells(tmp_path: Path) -> None:
+    row = (
+        r"\trowd\cellx2000\cellx4000\pard\intbl Preis\par je kWh\cell\pard\intbl\cell "
+        r"30,10 ct\line brutto | netto\cell\row"
+    )
+    body = rf"{SENTENCE}\par {row}{row}\pard Yours | truly |\par"
+
+    text = read_document(written(tmp_path, rtf(body))).text
+
+    rows = ["Preis\t\t30,10 ct", "je kWh\t\tbrutto | netto"]
+    assert text.split("\n") == [SENTENCE, *rows, *rows, "Yours | truly |"]
 
 
 def test_rich_text_made_of_brackets_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from stateward.pipelines.kit.docx import is_docx, read_docx
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_picture
 from stateward.pipelines.kit.mail import is_mail, read_message
-from stateward.pipelines.kit.rtf import is_rtf, rtf_text
+from stateward.pipelines.kit.rtf import is_rtf, read_rtf
 
 TEXT_FILE = "text.txt"
 TEXT_BYTES_MAX = 16 * 1024 * 1024
@@ -55,7 +55,7 @@ def _read_text(path: Path, head: bytes) -> str | None:
         return None
     _check_size(path)
     if is_rtf(head):
-        return rtf_text(path.read_bytes())
+        return read_rtf(path.read_bytes())[0]
     if b"\x00" not in head and _CONTROL.search(head):  # with zeros it may be UTF-16
         return None
     encoding = find_encoding(path)

@@ -44,7 +44,7 @@ from stateward.pipelines.kit.files import (
 from stateward.pipelines.kit.mail import is_mail, read_mail
 from stateward.pipelines.kit.odt import is_odt, read_odt
 from stateward.pipelines.kit.pdf.text import ADVICE, read_pdf, scanned_text_page
-from stateward.pipelines.kit.rtf import is_rtf, rtf_text
+from stateward.pipelines.kit.rtf import is_rtf, read_rtf
 
 PAGES_MAX = 1000
 CHARS_MAX = 4_000_000
@@ -103,7 +103,7 @@ def read_document(
         kind, text, unseen = _office_text(path, is_numbered=is_numbered)
     elif is_rtf(head):
         _check_size(path, TEXT_BYTES_MAX)
-        kind, text, unseen = "rtf", rtf_text(path.read_bytes()), None
+        kind, text, unseen = "rtf", *read_rtf(path.read_bytes())
     else:
         kind, text, unseen = "text", _text(path, head), None
     if len(text) > chars_max:

@@ -1,0 +1,224 @@
+r"""The streams of a Rich Text Format: its text, headers, footers, notes, and what a person does not see.
+
+The library that turns RTF into text knows no hidden text, drops headers, notes and boxes of text, and parts the cells
+of a table by bars wherever their paragraphs end. So its source is parted first: each stream is a source of its own,
+with the fonts of the document, and the ends of cells and rows are marks that no document has.
+"""
+
+import re
+from typing import NamedTuple
+
+CELL, ROW, ROW_START = "\ufdd0", "\ufdd1", "\ufdd2"  # no characters, so in no document
+HALF_POINTS_MIN = 6  # three points; the smallest print is four
+FONT_SIZE = 24
+HEAD_CHARS = 2000
+BODY, SKIPPED = "body", "skipped"
+# Groups that are shown somewhere else than where they stand, or not at all.
+STREAMS = {
+    **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "headers"),
+    **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "footers"),
+    "footnote": "notes",
+    "annotation": "hidden",
+    "shptxt": "boxes",
+    "info": "aside",
+}
+# Groups that hold no text of the document, beside those that begin with `\*`.
+NO_TEXT = frozenset(
+    {"fonttbl", "colortbl", "stylesheet", "pict", "object", "fldinst", "shprslt", "nonesttables", "themedata",
+     "listtable", "listoverridetable", "revtbl", "rsidtbl", "generator", "datastore", "xe", "tc", "txe",
+     "creatim", "revtim", "printim", "buptim", "panose", "falt", "ftnsep", "ftnsepc", "aftnsep", "aftnsepc"}
+)  # fmt: skip
+# Words that are signs, as the library writes them.
+_SIGNS = frozenset(
+    {"tab", "emdash", "endash", "emspace", "enspace", "qmspace", "bullet", "lquote", "rquote", "ldblquote", "rdblquote"}
+)  # fmt: skip
+BREAKS = frozenset({"par", "line", "cell", "nestcell", "row", "sect", "page"})
+_TOKEN = re.compile(
+    r"\\([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?|(\\'[0-9a-fA-F]{2}|\\[^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)"
+)
+_PREAMBLE = re.compile(r"\\(?:ansicpg|deff)\d+")
+_DEFAULT_FONT = re.compile(r"\\deff(\d+)")
+_COLOURS = re.compile(r"\{\\colortbl\b([^{}]*)\}")
+_WHITE = re.compile(r"\\red25[2-5]\s*\\green25[2-5]\s*\\blue25[2-5]\b")
+
+
+class _State(NamedTuple):
+    """What a group inherits from the one around it."""
+
+    stream: str = BODY
+    is_struck: bool = False
+    is_hidden: bool = False
+    is_on_ground: bool = False
+    is_in_table: bool = False
+    colour: int = 0
+    half_points: int = FONT_SIZE
+    font: str = "0"
+    skipped: str = "1"  # how many characters stand in for one of Unicode
+
+
+class RtfStreams:
+    """The sources of what an RTF holds, each to be turned into text for itself."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._white = _white_colours(source)
+        self._stack: list[_State] = []
+        default = _DEFAULT_FONT.search(source[:HEAD_CHARS])
+        self._state = _State(font=default[1] if default else "0")
+        self._is_row = False
+        self._streams: dict[str, list[str]] = {}
+        self._fonts: dict[str, tuple[str, str]] = {}
+        self._fill()
+
+    def of(self, stream: str) -> str:
+        """The source of a stream; "" if the document has none."""
+        parts = self._streams.get(stream)
+        if parts is None:
+            return ""
+        return f"{{\\rtf1{self._preamble()}{{{''.join(parts)}}}}}"
+
+    def _preamble(self) -> str:
+        fonts = re.search(r"\{\\fonttbl", self._source)
+        said = "".join(dict.fromkeys(_PREAMBLE.findall(self._source[:HEAD_CHARS])))
+        return f"\\ansi{said}{_group(self._source, fonts.start())}" if fonts else f"\\ansi{said} "
+
+    def _fill(self) -> None:
+        at, is_first = 0, False
+        while found := _TOKEN.match(self._source, at):
+            at = found.end()
+            word, number, letter, brace, text = found.groups()
+            if brace == "{":
+                self._stack.append(self._state)
+                is_first = True
+                continue
+            if brace:
+                if not self._stack:
+                    break
+                self._leave()
+            elif letter == "\\*":
+                if is_first:
+                    self._state = self._state._replace(stream=SKIPPED)
+                continue  # the word behind it may name a stream
+            elif word == "bin":
+                at += max(0, int(number or 0))
+            elif word:
+                self._word(word, number or "", is_first=is_first)
+            elif letter or text:
+                self._text(letter or text)
+            is_first = False
+            if at >= len(self._source):
+                break
+
+    def _leave(self) -> None:
+        inner, self._state = self._state, self._stack.pop()
+        if inner.stream not in (self._state.stream, SKIPPED):
+            self._put(r"\par ", inner.stream)
+
+    def _word(self, word: str, number: str, *, is_first: bool) -> None:
+        state = self._state
+        if word in STREAMS and (is_first or state.stream == SKIPPED):
+            self._state = state._replace(stream=STREAMS[word])
+        elif word in NO_TEXT:
+            self._state = state._replace(stream=SKIPPED)
+        elif word in BREAKS:
+            self._break(word)
+        elif word == "u" or word in _SIGNS:
+            self._text(f"\\{word}{number} ")
+        else:
+            self._state = _after_word(state, word, number, self._white)
+
+    def _break(self, word: str) -> None:
+        state = self._state
+        for why in ("hidden", "struck"):
+            if self._streams.get(why):
+                self._put(r"\line ", why)
+        if word == "row":
+            if self._is_row:
+                self._put(f"{{}}{ROW}", state.stream)
+            self._is_row = False
+            self._state = state._replace(is_in_table=False)
+        elif word == "cell":
+            self._open_row(state)
+            self._put(f"{{}}{CELL}", state.stream)
+        else:
+            self._put(r"\tab " if word == "nestcell" else f"\\{word} ", state.stream)
+
+    def _open_row(self, state: _State) -> None:
+        if not self._is_row and state.stream == BODY:
+            self._put(f"{{}}{ROW_START}", BODY)
+            self._is_row = True
+
+    def _text(self, text: str) -> None:
+        """A run of text, put where it belongs."""
+        state = self._state
+        if state.stream == SKIPPED:
+            return
+        if state.is_in_table:
+            self._open_row(state)
+        self._put(text, self._reason(state) or state.stream)
+
+    def _reason(self, state: _State) -> str:
+        """Why a person does not take a run of text for text: `hidden`, `struck`, or ""."""
+        is_white = state.colour in self._white and not (state.is_on_ground or state.is_in_table)
+        if state.is_hidden or is_white or state.half_points < HALF_POINTS_MIN:
+            return "hidden"
+        return "struck" if state.is_struck else ""
+
+    def _put(self, part: str, stream: str) -> None:
+        if stream == SKIPPED:
+            return
+        parts = self._streams.setdefault(stream, [])
+        fonts = self._state.font, self._state.skipped
+        if self._fonts.get(stream) != fonts:
+            self._fonts[stream] = fonts
+            parts.append(rf"\f{fonts[0]}\uc{fonts[1]} ")
+        parts.append(part)
+
+
+def _after_word(state: _State, word: str, number: str, white: frozenset[int]) -> _State:
+    """The state after a word that changes how text looks."""
+    is_on = number != "0"
+    match word:
+        case "plain":
+            return state._replace(
+                is_struck=False,
+                is_hidden=False,
+                is_on_ground=False,
+                colour=0,
+                half_points=FONT_SIZE,
+            )
+        case "pard":
+            return state._replace(is_in_table=False)
+        case "intbl" | "trowd":
+            return state._replace(is_in_table=True)
+        case "v":
+            return state._replace(is_hidden=is_on)
+        case "strike" | "striked" | "deleted":
+            return state._replace(is_struck=is_on)
+        case "cf":
+            return state._replace(colour=int(number or 0))
+        case "cb" | "highlight" | "chcbpat" | "cbpat":
+            return state._replace(is_on_ground=is_on and int(number or 0) not in white)
+        case "fs":
+            return state._replace(half_points=int(number or FONT_SIZE))
+        case "f":
+            return state._replace(font=number)
+        case "uc":
+            return state._replace(skipped=number or "1")
+    return state
+
+
+def _white_colours(source: str) -> frozenset[int]:
+    table = _COLOURS.search(source)
+    colours = table[1].split(";") if table else []
+    return frozenset(at for at, colour in enumerate(colours) if _WHITE.search(colour))
+
+
+def _group(source: str, start: int) -> str:
+    """The group that begins at a place."""
+    depth = 0
+    for brace in re.finditer(r"(?<!\\)[{}]", source[start:]):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return source[start : start + brace.end()]
+    return ""
