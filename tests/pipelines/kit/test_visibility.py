@@ -67,6 +67,19 @@ def test_text_of_a_pdf_that_a_person_does_not_see_is_not_read(tmp_path: Path, hi
     assert document.pages[0].unseen == HIDDEN
 
 
+def test_letters_of_a_negative_size_stand_as_a_person_sees_them(tmp_path: Path) -> None:
+    upright = "BT /F1 -10 Tf -1 0 0 -1 50 700 Tm (Total) Tj -60 0 Td (7) Tj -20 0 Td (EUR) Tj ET\n"
+    over = "BT /F1 -10 Tf 1 0 0 1 300 600 Tm (9) Tj ET\n"
+
+    document = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 780) + upright + over))
+
+    assert [row.split() for row in document.text.splitlines()] == [
+        SEEN.split(),
+        ["Total", "7", "EUR"],
+    ]
+    assert document.pages[0].turned == "9"
+
+
 @pytest.mark.parametrize(
     ("drawn", "struck"),
     [

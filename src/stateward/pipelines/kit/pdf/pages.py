@@ -320,7 +320,9 @@ class _Glyphs:
         return box.left, box.bottom, box.right, box.top
 
     def angle(self, index: int) -> float:
-        return float(raw.FPDFText_GetCharAngle(self._text, index))
+        """As a person sees it. pdfium leaves out that a negative size of a font turns its glyphs once more by half."""
+        angle = float(raw.FPDFText_GetCharAngle(self._text, index))
+        return angle + math.pi if raw.FPDFText_GetFontSize(self._text, index) < 0 else angle
 
     def object(self, index: int) -> int:
         """Which text object of the page a glyph is of: all glyphs of one have one font and size. 0 if it is of none."""
