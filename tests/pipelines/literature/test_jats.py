@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from stateward.pipelines.literature.evaluate import own_truth
+from stateward.pipelines.literature.finding import paper_document
 from stateward.pipelines.literature.paper import Paper
 from tests.pipelines.literature.articles import SAMPLES, read, texts
 
@@ -224,3 +226,151 @@ def test_an_article_whose_document_type_declares_nothing_is_read_with_its_greek_
 
     assert paper.metadata.title == "\u03c1-Virginids and \u03a9"
     assert [each.code for each in paper.notes] == ["NO_BODY"]  # every letter is known
+
+
+def test_dates_of_publication_are_told_by_their_form_and_sending_in_is_none(tmp_path: Path) -> None:
+    print_date = '<pub-date date-type="pub" publication-format="print"><month>3</month><year>2021</year></pub-date>'
+    online = '<pub-date date-type="pub" publication-format="electronic"><month>12</month><year>2020</year></pub-date>'
+    sent = '<pub-date pub-type="nihms-submitted"><year>2014</year></pub-date>'
+
+    both = article(tmp_path, "", print_date + online).metadata
+    manuscript = article(
+        tmp_path, "", f'{sent}<pub-date pub-type="ppub"><year>2015</year></pub-date>'
+    ).metadata
+
+    assert (both.dates, both.year) == ({"ppub": "2021-03", "epub": "2020-12"}, 2020)
+    assert manuscript.dates == {"nihms-submitted": "2014", "ppub": "2015"}
+    assert manuscript.year == 2015
+
+
+def test_an_eastern_name_begins_with_the_surname_in_both_readings(tmp_path: Path) -> None:
+    name = (
+        '<name name-style="eastern"><surname>山田</surname><given-names>花子</given-names></name>'
+    )
+    paper = article(
+        tmp_path, "", f"<contrib-group><contrib>{name}</contrib></contrib-group>"
+    ).metadata
+    truth = own_truth(tmp_path / "article.xml")
+
+    assert [each.name for each in paper.authors] == ["山田 花子"]
+    assert truth is not None
+    assert truth["authors"] == ["山田 花子"]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        '<aff-alternatives id="a1"><aff xml:lang="ja"><label>*</label><institution>雲大学</institution></aff>'
+        '<aff xml:lang="en"><institution>Kumo University</institution></aff></aff-alternatives>',
+        '<aff id="a1"><label>*</label><institution content-type="original">雲大学</institution>'
+        '<institution content-type="orgname">大学</institution><country>日本</country></aff>',
+    ],
+)
+def test_an_affiliation_that_is_given_in_several_ways_is_the_first(
+    tmp_path: Path, place: str
+) -> None:
+    author = (
+        "<contrib><name><surname>山田</surname></name><xref ref-type='aff' rid='a1'/></contrib>"
+    )
+    paper = article(tmp_path, "", f"<contrib-group>{author}{place}</contrib-group>")
+
+    assert [each.affiliations for each in paper.metadata.authors] == [("雲大学",)]
+
+
+@pytest.mark.parametrize(
+    ("title", "read_as"),
+    [
+        ('Peas<xref ref-type="fn"><sup>1</sup></xref>: a war', "Peas: a war"),
+        ('Peas<xref ref-type="fn">*</xref>and war', "Peas and war"),
+        ("Peas</article-title><subtitle>A war</subtitle><article-title>", "Peas: A war"),
+        ("Peas?</article-title><subtitle>A war</subtitle><article-title>", "Peas? A war"),
+    ],
+)
+def test_a_title_is_whole_and_a_mark_of_a_note_leaves_no_blank_before_a_colon(
+    tmp_path: Path, title: str, read_as: str
+) -> None:
+    group = f"<title-group><article-title>{title}</article-title></title-group>"
+    paper = read(
+        tmp_path, f"<article><front><article-meta>{group}</article-meta></front></article>"
+    )
+    truth = own_truth(tmp_path / "article.xml")
+
+    assert paper.metadata.title == paper.blocks[0].text == read_as
+    assert truth is not None
+    assert "subtitle" not in title or truth["title"] == read_as
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        '<trans-title-group xml:lang="de"><trans-title>Käfer</trans-title><trans-subtitle>im Krieg</trans-subtitle>'
+        "</trans-title-group>",
+        '<trans-title xml:lang="de">Käfer: im Krieg</trans-title>',
+    ],
+)
+def test_a_title_in_another_language_is_kept_and_finds_the_paper(
+    tmp_path: Path, other: str
+) -> None:
+    group = TITLE.replace("</title-group>", f"{other}</title-group>")
+    paper = read(
+        tmp_path, f"<article><front><article-meta>{group}</article-meta></front></article>"
+    )
+
+    document = paper_document({"metadata": msgspec.to_builtins(paper.metadata)}, [])
+
+    assert paper.metadata.title == "Beetles"
+    (found,) = paper.metadata.other_titles
+    assert (found.text, found.language) == ("Käfer: im Krieg", "de")
+    assert document.texts["title"] == "Käfer: im Krieg"
+
+
+@pytest.mark.parametrize("is_printed_first", [True, False])
+def test_a_reference_that_is_printed_and_taken_apart_is_both(
+    tmp_path: Path, *, is_printed_first: bool
+) -> None:
+    printed = "<mixed-citation>1. Silva A. A rede. São Paulo: Fio; 1998.</mixed-citation>"
+    apart = (
+        "<element-citation><name><surname>Silva</surname><given-names>A</given-names></name><source>A rede</source>"
+        "<year>1998</year></element-citation>"
+    )
+    both = printed + apart if is_printed_first else apart + printed
+    paper = article(
+        tmp_path, f"<back><ref-list><ref><label>1</label>{both}</ref></ref-list></back>"
+    )
+
+    (block,) = [each for each in paper.blocks if each.kind == "reference"]
+    assert block.text == "Silva A. A rede. São Paulo: Fio; 1998."
+    assert block.reference is not None
+    assert (block.reference.authors, block.reference.year) == (("Silva A",), "1998")
+    assert (block.reference.label, block.reference.source) == ("1", "A rede")
+
+
+def test_cells_of_a_table_stand_in_their_columns(tmp_path: Path) -> None:
+    table = (
+        "<table><thead><tr><th rowspan='2'>County</th><th colspan='2'>Gates</th></tr><tr><th>Oiled</th><th>Dry</th>"
+        "</tr></thead><tbody><tr><td rowspan='2'>Cork</td><td>600</td><td rowspan='9'>2</td></tr><tr><td>4</td></tr>"
+        "</tbody><tbody><tr><td>Kerry</td><td>5</td><td>6</td></tr></tbody></table>"
+    )
+    jats = article(tmp_path, f"<body><table-wrap>{table}</table-wrap></body>")
+    page = read(tmp_path, f"<html><body><h1>Gates</h1>{table}</body></html>", "page.html")
+
+    for paper in (jats, page):
+        (block,) = [each for each in paper.blocks if each.kind == "table"]
+        assert block.rows == [
+            ["County", "Gates", ""],
+            ["", "Oiled", "Dry"],
+            ["Cork", "600", "2"],
+            ["", "4", ""],
+            ["Kerry", "5", "6"],
+        ]
+
+
+def test_a_name_that_pubmed_calls_misspelt_is_no_further_author(tmp_path: Path) -> None:
+    data = (SAMPLES / "rye-bread.xml").read_text("utf-8")
+    wrong = '<Author ValidYN="N"><LastName>Wrng</LastName></Author>'
+    assert data.count("</AuthorList>") == 1
+
+    found = read(tmp_path, data.replace("</AuthorList>", f"{wrong}</AuthorList>")).metadata
+
+    assert found.authors
+    assert "Wrng" not in [each.name for each in found.authors]

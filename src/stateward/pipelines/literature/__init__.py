@@ -149,7 +149,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 9},
+    readers={"literature.parse": 10},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

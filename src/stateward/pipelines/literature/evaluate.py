@@ -172,7 +172,7 @@ def _jats_truth(article: ET.Element) -> dict[str, object]:
         ids["pmcid"] = "PMC" + ids["pmcid"].removeprefix("PMC")
     return {
         "ids": ids,
-        "title": _title(meta.find("title-group/article-title")),
+        "title": _whole_title(meta),
         "authors": list(_jats_authors(meta)),
         "abstract": _jats_abstract(meta),
         "section_titles": list(_jats_titles(article)),
@@ -187,8 +187,9 @@ def _jats_authors(meta: ET.Element) -> Iterator[str]:
         named = (*contrib, *contrib.findall("name-alternatives/*"))
         name = next((each for each in named if each.tag in ("name", "string-name")), None)
         if name is not None:
-            parts = (_text(name.find(part)) for part in ("given-names", "surname", "suffix"))
-            yield " ".join(filter(None, parts))
+            is_eastern = name.get("name-style") == "eastern"
+            order = ("surname", "given-names") if is_eastern else ("given-names", "surname")
+            yield " ".join(filter(None, (_text(name.find(part)) for part in (*order, "suffix"))))
         else:
             collab = contrib.find("collab")
             yield "" if collab is None else _group_name(collab)
@@ -222,6 +223,15 @@ def _jats_titles(article: ET.Element) -> Iterator[str]:
             for section in part.iter("sec"):
                 if title := _title(section.find("title")):
                     yield title
+
+
+def _whole_title(meta: ET.Element) -> str:
+    """A title, a colon and the subtitle; the colon only where no sign ends the title."""
+    title, below = (
+        _title(meta.find(f"title-group/{each}")) for each in ("article-title", "subtitle")
+    )
+    mark = ":" if title and below and title[-1] not in ".:;,?!" else ""
+    return squeeze(f"{title}{mark} {below}")
 
 
 def _title(element: ET.Element | None) -> str:
@@ -258,6 +268,7 @@ def _pubmed_truth(root: ET.Element) -> dict[str, object]:
             _text(each.find("CollectiveName"))
             or " ".join(filter(None, (_text(each.find("ForeName")), _text(each.find("LastName")))))
             for each in citation.findall("Article/AuthorList/Author")
+            if each.attrib.get("ValidYN", "Y") == "Y"
         ],
         "abstract": squeeze(
             " ".join(

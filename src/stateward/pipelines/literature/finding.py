@@ -31,6 +31,7 @@ def paper_document(about: Fields, blocks: Iterable[Fields]) -> RankedDocument:
     metadata = metadata_of(about)
     texts: dict[str, list[str]] = {each.name: [] for each in RANKING.fields}
     texts["headings"] += metadata.keywords
+    texts["title"] += [each.text for each in metadata.other_titles]
     for block in blocks:
         if text := block_text(block):
             texts[_FIELD_OF.get(str(block["kind"]), "body")].append(text)
@@ -49,9 +50,10 @@ def _names(metadata: Metadata) -> Iterator[str]:
         is_own = scheme != "nct" or metadata.format == TRIAL_FORMAT
         if is_own and (value := metadata.ids.get(scheme)):
             yield f"{scheme}:{match_key(scheme, value)}"
-    title = " ".join(re.findall(r"\w+", fold(metadata.title)))
-    if metadata.year is not None and len(title) >= TITLE_CHARS_MIN:
-        yield f"title:{metadata.year} {title}"
+    for each in (metadata.title, *(other.text for other in metadata.other_titles)):
+        title = " ".join(re.findall(r"\w+", fold(each)))
+        if metadata.year is not None and len(title) >= TITLE_CHARS_MIN:
+            yield f"title:{metadata.year} {title}"
 
 
 def block_text(block: Fields) -> str:

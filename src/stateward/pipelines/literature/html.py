@@ -37,7 +37,7 @@ from stateward.pipelines.literature.sections import (
     ids_in,
     plain_heading,
 )
-from stateward.pipelines.literature.xml_text import prose, text_of
+from stateward.pipelines.literature.xml_text import prose, table_rows, text_of
 
 FORMAT = "html"
 NO_METADATA = "NO_METADATA"
@@ -263,11 +263,8 @@ class _Blocks:
         if tag in HEADINGS:
             yield from self._heading(element, HEADINGS[tag])
         elif tag == "table":
-            rows = [
-                [text_of(cell) for cell in row.iterchildren("td", "th")]
-                for row in element.iter("tr")
-            ]
-            yield self._block("table", text_of(element.find("caption")), element, rows=rows)
+            caption = text_of(element.find("caption"))
+            yield self._block("table", caption, element, rows=table_rows(element))
         elif tag == "figure":
             yield self._block("figure", text_of(element.find("figcaption")), element)
             yield from (block for each in element.iter("table") for block in self._element(each))

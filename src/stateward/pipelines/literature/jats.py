@@ -15,8 +15,10 @@ from stateward.pipelines.literature.jats_front import Front
 from stateward.pipelines.literature.jats_references import (
     CITATIONS,
     citation_text,
+    parts_and_print,
     reference_of,
     several_texts,
+    without_number,
 )
 from stateward.pipelines.literature.paper import (
     Block,
@@ -28,7 +30,13 @@ from stateward.pipelines.literature.paper import (
     squeeze,
 )
 from stateward.pipelines.literature.xml_source import XmlSource
-from stateward.pipelines.literature.xml_text import child_text, prose, text_of, title_text
+from stateward.pipelines.literature.xml_text import (
+    child_text,
+    prose,
+    table_rows,
+    text_of,
+    title_text,
+)
 
 # Elements that are blocks, or hold a block's place.
 BLOCK_TAGS = (
@@ -255,35 +263,37 @@ class _Walk:
             self._add("figure", text, element, label=label)
 
     def _table(self, element: etree._Element) -> None:
-        rows = [
-            [text_of(cell) for cell in row.iterchildren("td", "th")] for row in element.iter("tr")
-        ]
         feet = [text_of(each) for each in element.iter("table-wrap-foot")]
         text = "\n".join([*_caption(element), *feet])
-        self._add("table", text, element, label=child_text(element, "label"), rows=rows)
+        self._add(
+            "table", text, element, label=child_text(element, "label"), rows=table_rows(element)
+        )
 
     def _footnote(self, element: etree._Element) -> None:
         if text := prose(element, ("label",)):
             self._add("footnote", text, element, label=child_text(element, "label"))
 
     def _reference(self, element: etree._Element) -> None:
-        label, citation, count = "", None, 0
+        label, citations = "", []
         for child in element:
             if child.tag == "label":
                 label = label or text_of(child)
             elif child.tag in CITATIONS:
-                citation = child if citation is None else citation
-                count += 1
-        if citation is None:  # inside of something else, or the reference is the citation itself
-            citation = next(element.iter(*CITATIONS), element)
-        reference = reference_of(citation, label)
-        is_several = count > 1  # under one number: the first is taken apart, and all are read
+                citations.append(child)
+        # Inside of something else, or the reference is the citation itself.
+        found = citations or list(element.iter(*CITATIONS)) or [element]
+        parts, printed = parts_and_print(found)
+        reference = reference_of(parts, label)
         written = self._source.written(element)
+        # Several under one number: the first is taken apart, and all are read.
+        is_several = len(citations) > 1 and parts is printed
         text = (
             several_texts(element, written)
             if is_several
-            else citation_text(citation, reference, written)
+            else citation_text(printed, reference, written)
         )
+        if parts is not printed:  # what is printed often holds the number too
+            text = without_number(text, label)
         self._add("reference", text, element, label=reference.label, reference=reference)
 
     def _add(

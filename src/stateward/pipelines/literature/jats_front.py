@@ -11,13 +11,20 @@ from stateward.pipelines.literature.paper import (
     Licence,
     Metadata,
     OtherAbstract,
+    OtherTitle,
     Related,
     Retraction,
     iso_date,
     squeeze,
     year_of,
 )
-from stateward.pipelines.literature.xml_text import child_text, prose, text_of, title_text
+from stateward.pipelines.literature.xml_text import (
+    child_text,
+    joined_title,
+    prose,
+    text_of,
+    title_text,
+)
 
 FORMAT = "jats"
 XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
@@ -33,8 +40,25 @@ IDS = {
 }
 PUBLISHED = {
     "epub": "epub", "ppub": "ppub", "pub": "published", "publication": "published", "collection": "collection",
-    "epub-ppub": "published", "electronic": "epub", "print": "ppub",
+    "epub-ppub": "published",
 }  # fmt: skip
+
+# Of the forms in which a paper was published at once, where one is named beside the date.
+FORMATS = {"electronic": "epub", "online": "epub", "print": "ppub"}
+# Dates among those of publication on which nothing was published: when an author sent in a manuscript, and what
+# came after.
+UNPUBLISHED = frozenset(
+    {
+        "nihms-submitted",
+        "pmc-release",
+        "received",
+        "rev-recd",
+        "accepted",
+        "corrected",
+        "ecorrected",
+        "retracted",
+    }
+)
 
 # What publishers call the abstract itself, where they name its type.
 ORDINARY_ABSTRACTS = frozenset(
@@ -64,10 +88,9 @@ class Front:
         main, others = self._abstracts()
         related = list(self._related_papers())
         kind = article.get("article-type", "")
-        title = meta.find("title-group/article-title")
         return Metadata(
             format=FORMAT,
-            title="" if title is None else title_text(title),
+            title=_whole_title(meta.find("title-group"), "article-title", "subtitle"),
             ids=self._ids(),
             type=kind,
             language=(article.get(XML_LANG) or "").lower(),
@@ -80,6 +103,11 @@ class Front:
             article_number=child_text(meta, "elocation-id"),
             dates=dates,
             year=year_of(dates),
+            other_titles=[
+                OtherTitle(text=text, language=each.get(XML_LANG) or "")
+                for each in meta.iterfind("title-group/*")
+                if (text := _other_title(each))
+            ],
             abstract=main,
             other_abstracts=others,
             keywords=[text for each in meta.iterfind("kwd-group/kwd") if (text := text_of(each))],
@@ -122,6 +150,10 @@ class Front:
 
     def _authors(self) -> list[Author]:
         affiliations = {each.get("id", ""): _affiliation(each) for each in self._meta.iter("aff")}
+        for each in self._meta.iter(
+            "aff-alternatives"
+        ):  # one place in several languages: the first
+            affiliations[each.get("id", "")] = next(map(_affiliation, each.iterfind("aff")), "")
         authors: list[Author] = []
         for group in self._meta.iterfind("contrib-group"):
             # An affiliation without an id is that of everybody in its group.
@@ -136,10 +168,8 @@ class Front:
     def _dates(self) -> dict[str, str]:
         dates: dict[str, str] = {}
         for each in self._meta.iterfind("pub-date"):
-            kinds = (each.get("pub-type"), each.get("date-type"), each.get("publication-format"))
-            name = next((PUBLISHED[kind] for kind in kinds if kind in PUBLISHED), "published")
             if date := _date(each):
-                dates.setdefault(name, date)
+                dates.setdefault(_date_name(each), date)
         for each in self._meta.iterfind("history/date"):
             if date := _date(each):
                 dates.setdefault(each.get("date-type") or "history", date)
@@ -187,6 +217,20 @@ class Front:
             yield Related(type=each.get("related-article-type", ""), id=found, text=text_of(each))
 
 
+def _whole_title(group: etree._Element | None, name: str, below: str) -> str:
+    """The title of a group, with what stands below it."""
+    found = [None if group is None else group.find(each) for each in (name, below)]
+    return joined_title(*("" if each is None else title_text(each) for each in found))
+
+
+def _other_title(element: etree._Element) -> str:
+    """A title in another language; older versions of JATS put it beside the title, without a group."""
+    if element.tag == "trans-title":
+        return title_text(element)
+    is_group = element.tag == "trans-title-group"
+    return _whole_title(element, "trans-title", "trans-subtitle") if is_group else ""
+
+
 def _retraction(kind: str, related: list[Related]) -> Retraction:
     types = {each.type for each in related}
     if kind in ("retraction", "partial-retraction") or "retracted-article" in types:
@@ -209,13 +253,29 @@ def abstract_text(element: etree._Element) -> str:
     return "\n".join(lines) or text_of(element)
 
 
+def _date_name(element: etree._Element) -> str:
+    """Which date it is; that of publication by the form in which it was published, where that is said."""
+    kind = element.get("pub-type") or element.get("date-type") or ""
+    if kind in UNPUBLISHED:
+        return kind
+    name = PUBLISHED.get(kind, "published")
+    form = element.get("publication-format", "")
+    return FORMATS.get(form, name) if name == "published" else name
+
+
 def _date(element: etree._Element) -> str:
     found = iso_date(*(child_text(element, name) for name in ("year", "month", "day")))
     return found or (element.get("iso-8601-date") or "")[:10]
 
 
 def _affiliation(element: etree._Element) -> str:
-    """An affiliation without its mark and numbers; parts that the source takes apart are separated by commas."""
+    """An affiliation without its mark and numbers; parts that the source takes apart are separated by commas.
+
+    Where the source gives it as it is printed and taken apart (SciELO), it is what is printed.
+    """
+    for each in element.iterfind("institution"):
+        if each.get("content-type") == "original":
+            return text_of(each)
     for each in element.iter("institution"):
         following = each.getnext()
         if following is not None and following.tag == "institution" and not squeeze(each.tail):
@@ -265,7 +325,8 @@ def _author(contrib: etree._Element, affiliations: dict[str, str], common: list[
     if name is not None:
         found_parts = {child.tag: text_of(child) for child in reversed(name)}
         parts = [found_parts.get(part, "") for part in ("given-names", "surname", "suffix")]
-    whole = " ".join(filter(None, parts))
+    is_eastern = name is not None and name.get("name-style") == "eastern"
+    whole = " ".join(filter(None, (parts[1], parts[0], parts[2]) if is_eastern else parts))
     if not whole and collab is not None:
         whole = prose(collab, ("contrib-group", "xref", "aff", "fn"))
     if not whole:

@@ -10,6 +10,7 @@ from stateward.pipelines.literature.paper import Reference, squeeze
 from stateward.pipelines.literature.xml_text import prose, text_of
 
 CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
+_BOTH_WAYS = {"mixed-citation", "element-citation"}
 # Parts of a citation, each a word of its own even where a publisher leaves it to a style sheet to part them.
 _NAMES = frozenset(("name", "string-name", "collab"))
 _PARTS = frozenset(
@@ -19,6 +20,25 @@ _PARTS = frozenset(
 ) | _NAMES  # fmt: skip
 # Or a comment between them: then it is looked at more closely.
 _GLUED = re.compile(r"</(?:{0})\s*>(?:<(?:{0})[\s>]|<!--)".format("|".join(sorted(_PARTS))))
+
+
+def parts_and_print(citations: list[etree._Element]) -> tuple[etree._Element, etree._Element]:
+    """Of the citations of one reference that which is taken apart, and that which is printed.
+
+    SciELO and others give each reference in both ways; any other two are two works, or one in two languages.
+    """
+    first = citations[0]
+    if len(citations) != 2 or {each.tag for each in citations} != _BOTH_WAYS:
+        return first, first
+    is_printed = first.tag == "mixed-citation"
+    return (citations[1], first) if is_printed else (first, citations[1])
+
+
+def without_number(text: str, label: str) -> str:
+    """A printed reference without the number that the source gives beside it, too."""
+    number = label.strip("[]. ")
+    start = re.match(rf"\[?{re.escape(number)}(?:\]|\.|\s)\s*", text) if number else None
+    return text[start.end() :] if start else text
 
 
 def reference_of(citation: etree._Element, label: str) -> Reference:

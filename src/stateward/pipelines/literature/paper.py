@@ -71,6 +71,13 @@ class OtherAbstract(msgspec.Struct, frozen=True, kw_only=True):
     language: str = ""
 
 
+class OtherTitle(msgspec.Struct, frozen=True, kw_only=True):
+    """The title in another language; "" where the source does not name the language."""
+
+    text: str
+    language: str = ""
+
+
 class Related(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Another paper that this one corrects, retracts, comments on, or is corrected by."""
 
@@ -96,6 +103,7 @@ class Metadata(msgspec.Struct, kw_only=True, omit_defaults=True):
     article_number: str = ""
     dates: dict[str, str] = {}
     year: int | None = None
+    other_titles: list[OtherTitle] = []
     abstract: str = ""
     other_abstracts: list[OtherAbstract] = []
     keywords: list[str] = []

@@ -16,6 +16,7 @@ from stateward.pipelines.literature.paper import (
     Licence,
     Metadata,
     OtherAbstract,
+    OtherTitle,
     Paper,
     Reference,
     Related,
@@ -78,7 +79,11 @@ def _metadata(record: etree._Element, citation: etree._Element) -> Metadata:
         ids=_ids(record, citation, article),
         type=next((each for each in types if not _PLAIN_TYPE.match(each)), "journal article"),
         language=child_text(article, "Language"),
-        authors=[_author(each) for each in article.iterfind("AuthorList/Author")],
+        authors=[
+            _author(each)
+            for each in article.iterfind("AuthorList/Author")
+            if each.get("ValidYN") != "N"  # as it was misspelt once; the name itself follows
+        ],
         journal=Journal(
             title=child_text(article, "Journal/Title"),
             abbreviation=child_text(article, "Journal/ISOAbbreviation"),
@@ -90,6 +95,10 @@ def _metadata(record: etree._Element, citation: etree._Element) -> Metadata:
         last_page=_whole_page(first, last),
         dates=dates,
         year=year_of(dates),
+        other_titles=[
+            OtherTitle(text=text_of(each), language=child_text(article, "Language"))
+            for each in article.iterfind("VernacularTitle")
+        ],
         abstract="\n".join(_abstract_lines(article.find("Abstract"))),
         other_abstracts=[
             OtherAbstract(

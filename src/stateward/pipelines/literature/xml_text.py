@@ -6,6 +6,9 @@ from stateward.pipelines.literature.paper import squeeze
 
 # Kinds of xref that point to a note beside the text.
 NOTE_MARKS = frozenset({"fn", "table-fn", "author-notes", "corresp", "aff"})
+SPAN_MAX = 100  # columns or rows of one cell
+ENDING = (",", ".", ";", ":", "?", "!")
+CLOSING = (*ENDING, ")", "]")
 
 
 def text_of(element: etree._Element | None) -> str:
@@ -16,6 +19,37 @@ def text_of(element: etree._Element | None) -> str:
         text = element.text or ""
         return text if text.isalnum() else " ".join(text.split())  # a year, a name
     return squeeze(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
+
+
+def table_rows(table: etree._Element) -> list[list[str]]:
+    """The cells of a table in the columns that they stand in: what spans several of them is followed by empty ones."""
+    rows: list[list[str]] = []
+    above: dict[int, int] = {}  # in how many further rows a column is taken by a cell above
+    group = None
+    for each in table.iter("tr"):
+        if group is not (group := each.getparent()):
+            above = {}
+        row: list[str] = []
+        for cell in each.iterchildren("td", "th"):
+            _take_spanned(row, above)
+            start = len(row)
+            row += [text_of(cell), *[""] * (_span(cell, "colspan") - 1)]
+            if (tall := _span(cell, "rowspan")) > 1:
+                above |= dict.fromkeys(range(start, len(row)), tall - 1)
+        _take_spanned(row, above)
+        rows.append(row)
+    return rows
+
+
+def _take_spanned(row: list[str], above: dict[int, int]) -> None:
+    while left := above.get(len(row)):
+        above[len(row)] = left - 1
+        row.append("")
+
+
+def _span(cell: etree._Element, name: str) -> int:
+    text = cell.get(name)
+    return min(max(int(text), 1), SPAN_MAX) if text and text.isdecimal() else 1
 
 
 def child_text(element: etree._Element, path: str) -> str:
@@ -51,11 +85,19 @@ def title_text(title: etree._Element) -> str:
     return squeeze("".join(pieces))
 
 
+def joined_title(title: str, subtitle: str) -> str:
+    """A title with its subtitle, as PubMed and libraries write both in one line."""
+    if not title or not subtitle:
+        return title or subtitle
+    return f"{title} {subtitle}" if title.endswith(ENDING) else f"{title}: {subtitle}"
+
+
 def _collect_title(element: etree._Element, pieces: list[str]) -> None:
     pieces.append(element.text or "")
     for child in element:
         if _is_mark(child):
-            pieces.append(" ")
+            # A colon stands at the word that bore the mark.
+            pieces.append("" if (child.tail or "").startswith(CLOSING) else " ")
         else:
             _collect_title(child, pieces)
         pieces.append(child.tail or "")
