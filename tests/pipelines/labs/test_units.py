@@ -75,6 +75,7 @@ def test_ucum_codes_are_validated_by_the_grammar(code: str, is_valid: bool) -> N
         ("mL/min/1.73m2", "mL/min/{1.73_m2}"), ("ml/min/1,73m²", "mL/min/{1.73_m2}"), ("mm/Std", "mm/h"),
         ("ng/mL FEU", "ug/L{FEU}"), ("mmol/mol Hb", "mmol/mol"),
         ("мкмоль/л", "umol/L"), ("10^9/л", "10*9/L"), ("deg C", "Cel"), ("MPN/100mL", "{MPN}/(100.mL)"),
+        ("cumm", "/uL"), ("cu.mm", "/uL"),
     ],
 )  # fmt: skip
 def test_a_printed_unit_is_a_ucum_code(printed: str, code: str) -> None:

@@ -89,6 +89,9 @@ def test_one_comma_and_three_digits_are_decided_by_the_rest_of_the_report() -> N
         ("inferiore a 200", None, "200"),
         ("> OR = 50 mg/dL", "50", None),
         (">59", "59", None),
+        ("43,0 - 74,0 ¬", "43.0", "74.0"),
+        ("150 - 400 ▲", "150", "400"),
+        ("3 - 5 %", "3", "5"),
     ],
 )
 def test_a_range_has_its_limits(text: str, low: str | None, high: str | None) -> None:

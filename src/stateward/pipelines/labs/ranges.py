@@ -43,6 +43,7 @@ _OR_MORE = re.compile(
     r"|(?P<below>less|below|lower|under|fewer|weniger|niedriger|moins|menos|meno))",
     re.IGNORECASE,
 )
+_MARK = re.compile(r"\s+[^\w\s()\[\]%‰°'’\"<>≤≥=~/÷+\-–—−…]+$")
 _FROM = re.compile(rf"({_NUMBER})\s?[-–~]")  # `59-`: nothing above is too much
 _TITRE = re.compile(
     rf"(?P<sign>{_BELOW})\s*1\s?[:/]\s?(?P<number>[0-9]+)(?:\s+tit(?:er|re|olo|ulo))?",
@@ -121,7 +122,8 @@ def read_range(text: str, decimal: str = "") -> PrintedRange:
 
 
 def _unwrap(text: str) -> str:
-    text = text.strip().rstrip(".,;* ")  # `0 - 20 *`: the mark of the value
+    # `0 - 20 *`, `43 - 74 ¬`: the mark of the value
+    text = _MARK.sub("", text.strip()).rstrip(".,;* ")
     while len(text) > 1 and (text[0], text[-1]) in (("(", ")"), ("[", "]")):
         text = text[1:-1].strip()
     found = _BRACKETED.fullmatch(text)
