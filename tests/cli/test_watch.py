@@ -166,7 +166,7 @@ def test_rows_are_made_anew_by_new_rules_and_the_old_ones_stay(
     done = shell("--config", ruled, "rebuild", record)
     again = shell("--config", ruled, "rebuild", record, "--json")
 
-    assert done.stderr == f"rebuilt {record}: 1 row\n"
+    assert done.stderr == f"rebuilt {record}: normalize 1 row\n"
     assert json.loads(again.stdout)[0]["outcome"] == "unchanged"
     assert shell.json("items", record)[0]["merchant"] == "Alpha"
     assert shell.json("items", record, "--edition", "0")[0]["merchant"] == "abc"
@@ -190,7 +190,7 @@ def test_a_query_rebuilds_all_that_match_and_what_cannot_be_is_refused(
 
     assert [row["id"] for row in json.loads(some.stdout)] == [record]
     assert none.exit_code == Exit.REFUSED
-    assert "has not finished normalize" in none.stderr
+    assert "is error: there is nothing to rebuild yet" in none.stderr
     assert shell("rebuild").exit_code == Exit.USAGE
 
 
