@@ -247,6 +247,50 @@ def test_a_worker_whose_credential_is_revoked_ends_and_another_one_does_its_work
     assert {each.worker[:4] for each in scene.app.outputs.attempts(record.id)} == {"new/"}
 
 
+def test_a_worker_without_a_credential_ends_where_workers_have_them_and_keeps_no_work(
+    quick_scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(admission, "FRESH_S", 0.0)
+    scene = quick_scene
+    bare = scene.add_worker()
+    scene.until(lambda: any(each.via for each in scene.app.bus.workers()))
+    _, credential = scene.app.admin.new_worker_key("new", stages=["upload.*"])
+    file = scene.folder / "new.json"
+    file.write_bytes(msgspec.json.encode(credential))
+    record = scene.app.submit(STATEMENT).record
+
+    with pytest.raises(InvalidRequest, match="it has no credential; make one with"):
+        scene.until(lambda: False)
+    scene.end_worker(bare)
+    scene.add_worker(transport=f", credential: '{file}'")
+
+    assert scene.finish(record.id) == "normalized"
+    assert {each.worker[:4] for each in scene.app.outputs.attempts(record.id)} == {"new/"}
+    assert not scene.app.record(record.id).retry_count
+    assert "a message of /stateward/workers/" in capsys.readouterr().err
+
+
+def test_a_worker_whose_credential_is_not_known_ends_and_one_made_just_now_is_known(
+    quick_scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "FRESH_S", 600.0)  # what was read of the credentials counts on
+    scene = quick_scene
+    credentials = {name: scene.folder / f"{name}.json" for name in ("first", "second", "elsewhere")}
+    for number, (name, file) in enumerate(credentials.items()):
+        if name != "elsewhere":
+            _, credential = scene.app.admin.new_worker_key(name, stages=["upload.*"])
+        else:
+            credential = WorkerCredential(id=name, secret="s", stages=("upload.*",))
+        file.write_bytes(msgspec.json.encode(credential))
+        scene.until(lambda: len([each for each in scene.app.bus.workers() if each.via]) == number)  # noqa: B023 - it is called here
+        scene.add_worker(transport=f", credential: '{file}'")
+
+    with pytest.raises(
+        InvalidRequest, match="elsewhere of this worker is revoked, or coordinators"
+    ):
+        scene.until(lambda: False)
+
+
 def test_what_a_revoked_worker_takes_and_never_gives_back_is_sent_to_another_one(
     quick_scene: Scene,
 ) -> None:

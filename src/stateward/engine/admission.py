@@ -30,12 +30,20 @@ class RefusedMessage(StatewardError):
     """A message that its sender may not send, or that contradicts the store."""
 
 
-class RevokedCredential(RefusedMessage):
-    """A message of a worker whose credential counts no more."""
+class UnsignedMessage(RefusedMessage):
+    """A message of a worker without a credential, where workers have them."""
 
-    def __init__(self, key: WorkerKey) -> None:
-        super().__init__(f"the credential {key.name} is revoked")
-        self.key_id = key.id
+
+class InvalidCredential(RefusedMessage):
+    """A message of a worker whose credential does not count."""
+
+    def __init__(self, key_id: str, reason: str) -> None:
+        super().__init__(reason)
+        self.key_id = key_id
+
+
+class RevokedCredential(InvalidCredential):
+    """A message of a worker whose credential counts no more."""
 
 
 class StaleHeartbeat(RefusedMessage):
@@ -73,12 +81,15 @@ class Admission:
         if not known:
             return None
         if envelope.keyid is None:
-            raise RefusedMessage("it is not signed, and workers have credentials here")
+            raise UnsignedMessage("it is not signed, and workers have credentials here")
+        if envelope.keyid not in known:  # it may have been made just now
+            known = self._read()
         key, stored = known.get(envelope.keyid, (None, ""))
         if key is None:
-            raise RefusedMessage("it is signed with a credential that is not known")
+            reason = "it is signed with a credential that is not known"
+            raise InvalidCredential(clean_text(envelope.keyid, chars_max=TEXT_MAX), reason)
         if key.revoked_at is not None:
-            raise RevokedCredential(key)
+            raise RevokedCredential(key.id, f"the credential {key.name} is revoked")
         if not is_signed(envelope, self._secret(key, stored)):
             raise RefusedMessage(f"its signature is not that of the credential {key.name}")
         return key
@@ -131,10 +142,12 @@ class Admission:
         return True
 
     def _fresh(self) -> dict[str, tuple[WorkerKey, str]]:
-        now = self._ticks()
-        if self._read_at is None or now - self._read_at >= FRESH_S:
-            self._known = {key.id: (key, stored) for key, stored in self._keys.stored()}
-            self._read_at = now
+        is_fresh = self._read_at is not None and self._ticks() - self._read_at < FRESH_S
+        return self._known if is_fresh else self._read()
+
+    def _read(self) -> dict[str, tuple[WorkerKey, str]]:
+        self._known = {key.id: (key, stored) for key, stored in self._keys.stored()}
+        self._read_at = self._ticks()
         return self._known
 
     def _secret(self, key: WorkerKey, stored: str) -> str:

@@ -387,18 +387,19 @@ class Relay:
         Who misses it is told after a heartbeat.
         """
         revoked, self._intake.revoked = sorted(self._intake.revoked), set()
-        while self._unwanted or revoked:
+        is_unsigned, self._intake.has_unsigned = self._intake.has_unsigned, False
+        while self._unwanted or revoked or is_unsigned:
             some = sorted(self._unwanted)[:STOPPED_AT_ONCE]
             self._unwanted.difference_update(some)
             message = encode(
                 messages.STOP,
-                StopMessage(attempts=some, revoked=revoked),
+                StopMessage(attempts=some, revoked=revoked, refuses_unsigned=is_unsigned),
                 id_=f"{self.name}-{self._clock()}",
                 source=f"/stateward/coordinators/{self.name}",
                 subject="",
                 at=self._clock(),
             )
-            revoked = []
+            revoked, is_unsigned = [], False
             with suppress(TransportError):  # nothing depends on it
                 self._channel.broadcast(message)
 
@@ -412,7 +413,11 @@ class Relay:
                 self._checker.lost(work, self.name, times=sent.losses),
             )
             return
-        self._log.warning(f"sent again: {reason}", record_id=work.record_id, version=work.version)
+        self._log.warning(
+            f"{work.record_id} is sent again: {reason}",
+            record_id=work.record_id,
+            version=work.version,
+        )
         sent.number = 0
         self._has_unsent = True
 

@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.model import Loss, Micros, Work, from_iso
+from stateward.core.model import Loss, Micros, Work, clean_text, from_iso
 from stateward.engine.admission import (
+    TEXT_MAX,
     Admission,
+    InvalidCredential,
     RefusedMessage,
     RevokedCredential,
     StaleHeartbeat,
+    UnsignedMessage,
     check_stage,
 )
 from stateward.engine.remote_results import ResultChecker
@@ -85,7 +88,9 @@ class Intake:
         self.redelivered: list[Sent] = []
         """What the engine gave to another worker, without what the first one saved since."""
         self.revoked: set[str] = set()
-        """Credentials that workers still use, and that count no more."""
+        """Credentials that workers use and that do not count."""
+        self.has_unsigned = False
+        """Whether a worker without a credential reported something, where workers have them."""
 
     def clear(self) -> list[Received]:
         """All of it is durable: forget it; the messages, to be acknowledged."""
@@ -124,16 +129,24 @@ class Intake:
             is_news = True
             if self._admission is not None and isinstance(error, RefusedMessage):
                 is_news = self._admission.note(envelope, error)
+            self._tell_sender(error)
             if isinstance(error, RevokedCredential):
-                self.revoked.add(error.key_id)
                 is_news = False  # it is told, and ends
             if envelope.type == messages.HEARTBEAT and not is_news:
                 self.taken.append(received)  # one every few seconds would push other letters out
                 return
-            self._log.warning(f"a message was refused: {error}", source=received.envelope.source)
+            sender = clean_text(envelope.source, chars_max=TEXT_MAX)
+            self._log.warning(f"a message of {sender} was refused: {error}", source=sender)
             self._channel.bury(received.delivery, str(error))
             return
         self.taken.append(received)
+
+    def _tell_sender(self, error: Exception) -> None:
+        """Have a worker end of which nothing counts: it takes work away from those whose results do."""
+        if isinstance(error, UnsignedMessage):
+            self.has_unsigned = True
+        if isinstance(error, InvalidCredential) and len(self.revoked) < UNKNOWN_MAX:
+            self.revoked.add(error.key_id)
 
     def _take_result(self, message: ResultMessage, key: WorkerKey | None) -> None:
         """Check a result against the work that the store has; what is late or repeated is dropped."""
@@ -141,9 +154,10 @@ class Intake:
         sent = self._sent.get(attempt)
         work = self._bus.assigned(*attempt) if sent is None else sent.work
         if work is None or (work.worker, work.delivery) != (message.assigned_to, message.delivery):
+            record_id = clean_text(message.record_id, chars_max=TEXT_MAX)
             self._log.info(
-                "dropped a result: the store has no such work any more",
-                record_id=message.record_id, version=message.version,
+                f"dropped a result of {record_id}: the store has no such work any more",
+                record_id=record_id, version=message.version,
             )  # fmt: skip
             return
         if message.stage != work.stage:
@@ -180,7 +194,8 @@ class Intake:
 
     def _note_stale(self, envelope: Envelope, error: StaleHeartbeat) -> None:
         if self._admission is not None and self._admission.note(envelope, error):
-            self._log.warning(f"a heartbeat does not count: {error}", source=envelope.source)
+            sender = clean_text(envelope.source, chars_max=TEXT_MAX)
+            self._log.warning(f"a heartbeat of {sender} does not count: {error}", source=sender)
 
     def _take_heartbeat(self, envelope: Envelope, key: WorkerKey | None) -> None:
         message = data_of(envelope, HeartbeatMessage)

@@ -158,11 +158,13 @@ class HeartbeatMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 class StopMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Attempts whose result would be dropped: a worker that has one stops it. Who misses this works in vain.
 
-    `revoked` are ids of credentials that count no more: a worker that has one gives back what it has, and ends.
+    `revoked` are ids of credentials that count no more or are not known: a worker that has one gives back what it has,
+    and ends. `refuses_unsigned`: so does one without a credential, for nothing that it reports counts.
     """
 
     attempts: list[tuple[str, int, int]]
     revoked: list[str] = []
+    refuses_unsigned: bool = False
 
 
 class DeadLetterMessage(msgspec.Struct, frozen=True, kw_only=True):

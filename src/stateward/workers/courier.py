@@ -293,9 +293,15 @@ class Courier:
             message = data_of(envelope, StopMessage)
         except ValueError:
             return
-        if self._reporter.credential_id in message.revoked:
+        credential_id = self._reporter.credential_id
+        if credential_id is None and message.refuses_unsigned:
             raise InvalidRequest(
-                f"the credential {self._reporter.credential_id} of this worker is revoked; "
+                "coordinators refuse what this worker reports, because it has no credential; make one with "
+                "`stateward key worker create`, and name its file in transport.credential"
+            )
+        if credential_id in message.revoked:
+            raise InvalidRequest(
+                f"the credential {credential_id} of this worker is revoked, or coordinators do not know it; "
                 "make another one with `stateward key worker create`"
             )
         for record_id, version, delivery in message.attempts:
