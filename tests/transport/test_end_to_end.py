@@ -410,6 +410,8 @@ def test_doctor_says_what_is_behind_the_transport(scene: Scene, impostor: Impost
     assert not check.is_well
     assert "workers: 1, " in check.sentence
     assert "dead letters: 1: Expected `str`" in check.sentence
+    assert "(1, the newest " in check.sentence
+    assert f"in {results_stream(scene.prefix)}, from /" in check.sentence
 
 
 def test_a_coordinator_without_workers_behind_the_transport_counts_as_no_worker(

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from stateward.app import App
+from stateward.app.doctor import checks
 from stateward.app.secrets import rotate, state
 from stateward.core.errors import InvalidRequest, SecretUnreadable, UnknownName
 from stateward.core.model import SECOND, Micros, to_iso
@@ -289,6 +290,28 @@ def test_a_worker_whose_credential_is_not_known_ends_and_one_made_just_now_is_kn
         InvalidRequest, match="elsewhere of this worker is revoked, or coordinators"
     ):
         scene.until(lambda: False)
+
+
+def test_doctor_names_the_stages_that_records_wait_for_and_no_worker_may_do(scene: Scene) -> None:
+    app = scene.app
+    _, credential = app.admin.new_worker_key("last", stages=["upload.normalize"])
+    impostor = Impostor(scene, credential=credential)
+    impostor.announce()
+    scene.until(lambda: any(each.via for each in app.bus.workers()))
+
+    def said() -> tuple[str, bool]:
+        (check,) = [each for each in checks(app) if each.name == "workers"]
+        return check.sentence, check.is_well
+
+    before = said()
+    app.submit(STATEMENT)
+    waiting = said()
+    app.actions.pause("upload", "parse", actor="person:a", reason=None)
+
+    assert before == ("1 alive", True)
+    assert waiting == ("1 alive, and none can run upload.parse, for which records wait", False)
+    assert said() == before
+    impostor.channel.close()
 
 
 def test_what_a_revoked_worker_takes_and_never_gives_back_is_sent_to_another_one(

@@ -1,7 +1,9 @@
 """The checks of `stateward doctor`: what may be wrong with an installation, and what to do about it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -15,7 +17,7 @@ from stateward.app.repeating import is_recent
 from stateward.app.secrets import state as secret_state
 from stateward.app.signing import signing_key_of
 from stateward.core.errors import StatewardError
-from stateward.core.model import SECOND, Micros, plain_actor, plural, to_iso
+from stateward.core.model import SECOND, Micros, clean_text, plain_actor, plural, to_iso
 from stateward.engine.clock_guard import ADVICE
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
@@ -24,6 +26,7 @@ from stateward.storage.erasure import Erasures
 from stateward.storage.failing_sources import failing_sources
 from stateward.storage.full_text import FullTextIndex
 from stateward.storage.last_backup import LastBackup, last_backup
+from stateward.transport.messages import DeadLetterMessage, dead_stream, from_bytes, results_stream
 from stateward.workers.confinement import program_paths
 from stateward.workers.layers import sandbox_layers
 
@@ -35,6 +38,7 @@ MAIL_TOLD: Micros = 7 * 86_400 * SECOND  # how long an email that was given up i
 # one of last year would hide that of today.
 DEAD_NEWS: Micros = 7 * 86_400 * SECOND
 LETTERS_SHOWN = 3
+LETTER_CHARS_MAX = 300
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -285,16 +289,39 @@ def _worker_check(app: App) -> Check:
     alive = [worker for worker in workers if is_alive(worker)]
     is_idle = app.settings.profile == "personal" and not _has_work(app)
     lost = f", {len(workers) - len(alive)} lost" if len(alive) < len(workers) else ""
-    is_well = bool(alive) or is_idle
+    idle = "" if alive or not is_idle else ", and no record needs one"
+    unable = _unable(app, {runner for each in alive for runner in each.runners}) if alive else ""
+    advice = (
+        ""
+        if alive or is_idle
+        else "nothing is processed until a worker runs: stateward up, or stateward worker"
+    )
+    if unable:
+        advice = "start a worker that can, or look at the stages of the workers' credentials: stateward key worker list"
     return Check(
         name="workers",
-        is_well=is_well,
-        sentence=f"{len(alive)} alive{lost}"
-        + ("" if alive or not is_idle else ", and no record needs one"),
-        advice=""
-        if is_well
-        else "nothing is processed until a worker runs: stateward up, or stateward worker",
+        is_well=not advice,
+        sentence=f"{len(alive)} alive{lost}{idle}{unable}",
+        advice=advice,
     )
+
+
+def _unable(app: App, runners: set[str]) -> str:
+    """The stages for which records wait although no worker can do them; not those of external drivers, or paused."""
+    paused = {(each.machine, each.stage) for each in app.store.pauses.all()}
+    waiting = {
+        (each.machine, status) for each in app.dashboard.queues() for status in each.by_status
+    }
+    found = [
+        stage.runner
+        for machine in app.registry.newest.values()
+        for stage in machine.stages
+        if (machine.name, stage.from_state) in waiting
+        and stage.runner in app.plugins.runners
+        and stage.runner not in runners
+        and not paused & {(machine.name, ""), (machine.name, stage.name)}
+    ]
+    return f", and none can run {', '.join(found)}, for which records wait" if found else ""
 
 
 def _transport_check(app: App) -> Check:
@@ -302,7 +329,6 @@ def _transport_check(app: App) -> Check:
     from stateward.app.remote import open_engine
     from stateward.transport.channel import Channel
     from stateward.transport.engine import masked_url
-    from stateward.transport.messages import results_stream
 
     own = app.settings.transport
     place = masked_url(own.url)
@@ -321,17 +347,43 @@ def _transport_check(app: App) -> Check:
             advice="work waits in the store until it answers: start it, or correct transport.url",
         )
     workers = sum(bool(each.via) for each in app.bus.workers())
-    newest = "; ".join(each.reason for each in dead[-LETTERS_SHOWN:])
     is_news = bool(dead) and dead[-1].at >= to_iso(app.clock() - DEAD_NEWS)
     return Check(
         name="transport",
         is_well=not is_news,
         sentence=f"{place}: workers: {workers}, results waiting: {waiting}, dead letters: {len(dead)}"
-        + (f": {newest}" if newest else ""),
-        advice="check the logs of coordinators and workers, and the versions and settings of those workers"
+        + _letters(dead),
+        advice="check the logs of coordinators and workers, and the versions and settings of those workers; all are in "
+        f"{dead_stream(own.prefix)} of the broker"
         if is_news
         else "",
     )
+
+
+def _letters(dead: Sequence[DeadLetterMessage]) -> str:
+    """The reasons of dead letters, those of the newest first: how many, and whose the newest of each is."""
+    by_reason: dict[str, list[DeadLetterMessage]] = {}
+    for each in reversed(dead):
+        by_reason.setdefault(each.reason, []).append(each)
+    shown = [
+        f"{reason} ({len(letters)}, the newest {_about(letters[0])})"
+        for reason, letters in islice(by_reason.items(), LETTERS_SHOWN)
+    ]
+    more = (
+        [f"{len(by_reason) - LETTERS_SHOWN} other reasons"]
+        if len(by_reason) > LETTERS_SHOWN
+        else []
+    )
+    return ": " + "; ".join(shown + more) if dead else ""
+
+
+def _about(letter: DeadLetterMessage) -> str:
+    """When a message was buried, and what it says of itself. It may be of anybody."""
+    words = [letter.at[:19] + "Z", f"in {letter.stream}"]
+    with suppress(ValueError):
+        head = from_bytes(letter.head.encode())
+        words += [f"from {head.source}", f"about {head.subject}" if head.subject else ""]
+    return clean_text(", ".join(each for each in words if each), chars_max=LETTER_CHARS_MAX)
 
 
 def _dead_letter_check(app: App) -> Check:
