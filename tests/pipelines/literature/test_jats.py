@@ -374,3 +374,43 @@ def test_a_name_that_pubmed_calls_misspelt_is_no_further_author(tmp_path: Path) 
 
     assert found.authors
     assert "Wrng" not in [each.name for each in found.authors]
+
+
+@pytest.mark.parametrize(
+    ("kind", "inside", "text"),
+    [
+        ("heading", "<sec><title>Salt<break/>and peas</title></sec>", "Salt and peas"),
+        (
+            "list_item",
+            "<list><list-item><p>Salt.</p><p>Peas.</p></list-item></list>",
+            "Salt. Peas.",
+        ),
+        ("footnote", "<fn-group><fn><p>Salt.</p><p>Peas.</p></fn></fn-group>", "Salt. Peas."),
+        ("quote", "<disp-quote><p>Salt.</p><p>Peas.</p></disp-quote>", "Salt. Peas."),
+        (
+            "list_item",
+            "<def-list><def-item><term>PCR</term><def><p>A chain.</p></def></def-item></def-list>",
+            "PCR A chain.",
+        ),
+        (
+            "table",
+            "<table-wrap><table-wrap-foot><fn><p>Salt.</p></fn><fn><p>Peas.</p></fn></table-wrap-foot></table-wrap>",
+            "Salt. Peas.",
+        ),
+        ("paragraph", "<p>Let<disp-formula>x=1</disp-formula>be.</p>", "Let x=1 be."),
+        ("paragraph", "<p><b>Let</b><disp-formula>x=1</disp-formula></p>", "Let x=1"),
+    ],
+)
+def test_words_of_two_lines_are_two_words(
+    tmp_path: Path, kind: str, inside: str, text: str
+) -> None:
+    paper = article(tmp_path, f"<body>{inside}</body>")
+
+    assert texts(paper.blocks, kind) == [text]
+
+
+def test_a_cell_keeps_the_words_of_its_paragraphs_apart(tmp_path: Path) -> None:
+    cells = "<tr><td><p>Salt</p><p>and peas</p></td><td>Salt<break/>and peas</td></tr>"
+    paper = article(tmp_path, f"<body><table-wrap><table>{cells}</table></table-wrap></body>")
+
+    assert paper.blocks[1].rows == [["Salt and peas", "Salt and peas"]]

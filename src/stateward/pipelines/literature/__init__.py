@@ -149,7 +149,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 10},
+    readers={"literature.parse": 11},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

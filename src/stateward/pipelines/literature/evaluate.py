@@ -247,7 +247,7 @@ def _texts_without_marks(element: ET.Element) -> Iterator[str]:
         }
         if not (each.tag == "fn" or is_raised or each.get("ref-type") == "fn"):
             yield from _texts_without_marks(each)
-        yield f" {each.tail or ''}" if each.tag == "fn" else each.tail or ""
+        yield f" {each.tail or ''}" if each.tag in ("fn", "break") else each.tail or ""
 
 
 def _pubmed_truth(root: ET.Element) -> dict[str, object]:

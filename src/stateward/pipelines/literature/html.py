@@ -58,6 +58,7 @@ DROPPED = (
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([A-Za-z0-9._-]+)", re.IGNORECASE)
 _REFERENCE_LIST = re.compile(r"\b(references?|bibliograph\w*|citations?|ref-list)\b", re.IGNORECASE)
+_MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z:]*(?:\s[^<>]*)?/?>")
 _DATE = re.compile(r"([12][0-9]{3})(?:[-/]([0-9]{1,2}))?(?:[-/]([0-9]{1,2}))?")
 
 
@@ -100,11 +101,18 @@ def _parse(path: Path, chars_max: int) -> etree._Element:
         no_network=True, remove_comments=True, remove_pis=True, huge_tree=False
     )
     try:
-        return lxml_html.document_fromstring(text, parser=parser)
+        return _with_lines(lxml_html.document_fromstring(text, parser=parser))
     except (etree.ParserError, etree.XMLSyntaxError) as error:
         raise FatalFailure(
             "the page holds no text; submit it again", code=EMPTY_DOCUMENT
         ) from error
+
+
+def _with_lines(root: etree._Element) -> etree._Element:
+    """The page with a blank where a line ends: words of two paragraphs of a cell are two words."""
+    for each in root.iter("br", "li", "td", "th", *_BLOCK_LEVEL):
+        each.tail = f"\n{each.tail or ''}"
+    return root
 
 
 class _MetaTags:
@@ -156,7 +164,9 @@ class _MetaTags:
             last_page=self.first("citation_lastpage"),
             dates=dates,
             year=year_of(dates),
-            abstract=self.first("citation_abstract", "dc.description") if self.is_citation else "",
+            abstract=_without_markup(self.first("citation_abstract", "dc.description"))
+            if self.is_citation
+            else "",
             keywords=[word.strip() for word in re.split(r"[;,]", keywords) if word.strip()],
             licence=self._licence(),
             retraction="retracted" if self._title().lower().startswith("retracted") else "",
@@ -165,7 +175,7 @@ class _MetaTags:
     def _title(self) -> str:
         title = self.first("citation_title", "dc.title", "og:title")
         if title:
-            return title
+            return _without_markup(title)
         heading = self._root.find(".//h1")
         return text_of(heading) or text_of(self._root.find(".//title"))
 
@@ -193,6 +203,13 @@ class _MetaTags:
             if "license" in (each.get("rel") or "").split():
                 return Licence(url=each.get("href", ""), text=text_of(each))
         return Licence(text=self.first("dc.rights"))
+
+
+def _without_markup(text: str) -> str:
+    """What a tag says, where publishers put the markup of their page into it."""
+    if not _MARKUP.search(text):
+        return text
+    return text_of(_with_lines(lxml_html.fragment_fromstring(text, create_parent="div")))
 
 
 def _author(found: dict[str, list[str]]) -> Author:
@@ -245,18 +262,20 @@ class _Blocks:
         yield from self._walk(main)
 
     def _walk(self, element: etree._Element) -> Iterator[Block]:
-        if (text := squeeze(element.text)) and element.tag in (
-            "div",
-            "section",
-            "article",
-            "main",
-            "body",
-        ):
-            yield self._block("paragraph", text, element)
+        words = [element.text or ""] if element.tag in _HOLDS_WORDS else []
         for child in element:
+            if child.tag in _PHRASES and _is_inline(child):  # a link or an emphasis within a line
+                words += [_text_within(child), child.tail or ""]
+                continue
+            yield from self._words(words, element)
             yield from self._element(child)
-            if text := squeeze(child.tail):
-                yield self._block("paragraph", text, element)
+            words = [child.tail or ""]
+        yield from self._words(words, element)
+
+    def _words(self, words: list[str], element: etree._Element) -> Iterator[Block]:
+        """Words that stand in no paragraph, up to the next one, as one."""
+        if text := squeeze("".join(words)):
+            yield self._block("paragraph", text, element)
 
     def _element(self, element: etree._Element) -> Iterator[Block]:
         tag = element.tag
@@ -358,6 +377,17 @@ _BLOCK_LEVEL = frozenset(
 )
 
 
+_HOLDS_WORDS = frozenset(("div", "section", "article", "main", "body"))
+_PHRASES = frozenset(
+    ("a", "abbr", "b", "bdi", "br", "cite", "code", "em", "i", "mark", "q", "s", "small", "span", "strong", "sub",
+     "sup", "u", "wbr")
+)  # fmt: skip
+
+
+def _text_within(element: etree._Element) -> str:
+    return str(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
+
+
 def _is_inline(element: etree._Element) -> bool:
-    """Whether an element holds words and no blocks."""
-    return next(element.iter(*_BLOCK_LEVEL), None) is None
+    """Whether an element holds words and no blocks; one that is a block itself may."""
+    return next(element.iterdescendants(*_BLOCK_LEVEL), None) is None

@@ -54,6 +54,10 @@ INNER_BLOCKS = (
     "boxed-text",
     "fn",
 )
+# Whose children are lines: paragraphs of a cell or an item, a term and what it means.
+HOLDS_LINES = (
+    "list-item", "td", "th", "fn", "disp-quote", "def", "def-item", "verse-group", "table-wrap-foot", "caption",
+)  # fmt: skip
 # What stands in a section without being read: its title is its heading.
 UNPRINTED = frozenset(
     {
@@ -83,6 +87,7 @@ def read_jats(data: bytes) -> Paper:
             "the XML holds no JATS article; submit the article itself", code=UNSUPPORTED_FORMAT
         )
     _drop_tex(article)
+    _part_lines(article)
     front = Front(article)
     walk = _Walk(source)
     metadata = front.metadata()
@@ -123,6 +128,25 @@ def _drop_tex(article: etree._Element) -> None:
 def _tex_body(text: str) -> str:
     start, end = text.find("\\begin{document}"), text.find("\\end{document}")
     return text[start + len("\\begin{document}") : end] if 0 <= start < end else text
+
+
+def _part_lines(article: etree._Element) -> None:
+    """Put a blank where one line ends and another begins: publishers write no blank between two elements there."""
+    for each in article.iter("break"):
+        each.tail = f" {each.tail or ''}"
+    for around in article.iter(*HOLDS_LINES):
+        if len(around) > 1:
+            for child in around:
+                if not child.tail:
+                    child.tail = " "
+    for each in article.iter("disp-formula"):
+        around, before = each.getparent(), each.getprevious()
+        if around.tag == "p":
+            each.tail = f" {each.tail or ''}"
+            if before is None:
+                around.text = f"{around.text or ''} "
+            else:
+                before.tail = f"{before.tail or ''} "
 
 
 class _Walk:
