@@ -133,3 +133,47 @@ def test_days_that_go_back_and_forth_are_not_taken_for_those_of_bookings(
     found = read(tmp_path, [TITLE, *(line_of(row, UNGUESSED) for row in rows)])
 
     assert bool(found.flags) == is_flagged
+
+
+SIDES = (-450.0, -550.0)  # edges of what went out and of what came in
+
+
+def of_two_sides(opening: float, heading: Line, edges: tuple[float, float]) -> list[Line]:
+    """A statement that prints its balances in the column of the side that they are of."""
+    out, into = edges
+    moved = [-171.00, 950.25, -20.00, -30.10]
+
+    def figure(value: float) -> tuple[float, str]:
+        return (into if value > 0 else out, f"{abs(value):,.2f}")
+
+    names = ["AXA", "MARTIN", "GAUMONT", "FRANPRIX"]
+    rows: list[Line] = [
+        [(60, f"{day:02}/03/2025"), (130, name), figure(value)]
+        for day, name, value in zip((3, 14, 19, 22), names, moved, strict=True)
+    ]
+    return [
+        [(60, "Extrait 1 March to 31 March 2025")],
+        [(60, "Opening balance"), figure(opening)],
+        *([heading] if heading else []),
+        *rows,
+        [(60, "Closing balance"), figure(opening + sum(moved))],
+    ]
+
+
+@pytest.mark.parametrize("opening", [500.0, -595.07, -2000.0])
+@pytest.mark.parametrize("edges", [SIDES, SIDES[::-1]])
+@pytest.mark.parametrize("heading", [[], [(60, "Wtz"), (130, "Kfrl"), (-450, "Qnm"), (-550, "Vrs")]])  # fmt: skip
+def test_balances_in_the_columns_of_two_sides_do_not_tell_which_side_is_which(
+    tmp_path: Path, heading: Line, edges: tuple[float, float], opening: float
+) -> None:
+    found = read(tmp_path, of_two_sides(opening, heading, edges))
+
+    assert {"SIGN_UNPROVEN", "NOT_RECONCILED"} & {*found.flags}
+
+
+def test_balances_in_the_columns_of_named_sides_are_of_those(tmp_path: Path) -> None:
+    heading: Line = [(60, "Date"), (130, "Libellé"), (-450, "Débit"), (-550, "Crédit")]
+
+    found = read(tmp_path, of_two_sides(500.0, heading, SIDES))
+
+    assert (found.amounts[0], found.flags) == ("-171.00", [])

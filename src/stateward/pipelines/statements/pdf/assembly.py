@@ -59,6 +59,7 @@ from stateward.pipelines.statements.pdf.contexts import (
     sides_of_parts,
     title_of_unbooked,
 )
+from stateward.pipelines.statements.pdf.mirrored_sides import mirrored_doubt
 from stateward.pipelines.statements.pdf.printed_days import (
     begin_with_days,
     day_first,
@@ -512,11 +513,13 @@ class Assembler:
         if not tried.rows and (not tried.is_sound or self._has_dated_amounts()):
             message = "a table was found, but no row in it could be read"
             self._problems.append(StatementProblem(code="TABLE_UNREAD", message=message))
-        if tried.doubt:
+        doubt = tried.doubt
+        if not self._hints.sign:
+            doubt = doubt or mirrored_doubt(tried, self.tables, [*self._margin, *self._lines])
+        if doubt:
             first = tried.rows[0].place if tried.rows else RowPlace()
-            self._problems.append(
-                StatementProblem(code="SIGN_UNPROVEN", message=tried.doubt, place=first)
-            )
+            problem = StatementProblem(code="SIGN_UNPROVEN", message=doubt, place=first)
+            self._problems.append(problem)
         if not self._hints.sign and (doubt := contradicting_words(tried)):
             problem = StatementProblem(code="SIGN_CONTRADICTED", message=doubt)
             self._problems.append(problem)
@@ -524,7 +527,9 @@ class Assembler:
         is_open = is_open and have_two_days(tried)
         is_unread = any(table.heading.has_unread_dates for table in self.tables)
         if is_unread and tried.rows:
-            message = "only value dates have a name, and the numbers before them may be the days of booking"
+            message = (
+                "only value dates have a name, and the numbers before them may be the days of booking"
+            )
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         elif is_open or begin_with_days(tried, self.tables):
             message = "two columns of dates differ, and only one has a name: the other may be the day of the booking"

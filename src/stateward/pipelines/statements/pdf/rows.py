@@ -48,7 +48,7 @@ COUNTED = frozenset(
     "credits debits deposits withdrawals payments checks cheques entries items".split()
 )
 _LEADING_NUMBERS = re.compile(r"^(?:[0-9]+ )+")
-_SIGNED = re.compile(r"[-+(]|[A-Za-z]$")
+SIGNED = re.compile(r"[-+(]|[A-Za-z]$")
 _DUE = re.compile(r"minim|mindest|asgari|\bdue\b|最低")
 
 
@@ -517,7 +517,7 @@ class RowBuilder:
         value = one.money.get(vocab.BALANCE) or any_money(one)
         if (
             vocab.BALANCE not in one.money
-            and not _SIGNED.search(value)
+            and not SIGNED.search(value)
             and _is_among_debits(heading, one)
         ):
             value = f"{value} DR"  # printed among the debits: a debt
