@@ -177,3 +177,75 @@ def test_balances_in_the_columns_of_named_sides_are_of_those(tmp_path: Path) -> 
     found = read(tmp_path, of_two_sides(500.0, heading, SIDES))
 
     assert (found.amounts[0], found.flags) == ("-171.00", [])
+
+
+@pytest.mark.parametrize(("opening", "is_flagged"), [([], True), (["500.00"], False)])
+def test_of_two_columns_of_balances_that_both_follow_the_printed_one_is_taken(
+    tmp_path: Path, opening: list[str], is_flagged: bool
+) -> None:
+    """A bank prints what is booked, and beside it what may be spent with the credit that it grants."""
+    rows = [
+        [*line_of(row, (-320.0, -400.0, -560.0)), (-480.0, f"{available:,.2f}")]
+        for row, available in zip(ROWS, [1329.00, 2279.25, 2259.25, 2229.15, 2241.15], strict=True)
+    ]
+
+    found = read(
+        tmp_path,
+        [TITLE, *([(60.0, "Opening balance"), (-560.0, value)] for value in opening), *rows],
+    )
+
+    assert bool(found.flags) == is_flagged
+    if not is_flagged:
+        assert found.canonicals[0]["balance"] == "329.00"
+
+
+FUND = [
+    ("03 Jan 2025", "Buy", "100.00", "10.13", "9.87", "9.87"),
+    ("03 Feb 2025", "Buy", "100.00", "12.57", "7.96", "17.83"),
+    ("03 Mar 2025", "Buy", "150.00", "12.09", "12.41", "30.24"),
+    ("05 Mar 2025", "Sell", "-55.00", "11.31", "-4.86", "25.38"),
+    ("03 Apr 2025", "Buy", "100.00", "12.87", "7.77", "33.15"),
+]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        [],
+        [(60, "Datum"), (130, "Geschäft"), (-320, "Betrag"), (-390, "Kurs"), (-470, "Anteile"), (-560, "Bestand")],
+    ],
+)  # fmt: skip
+def test_numbers_of_shares_that_make_a_chain_are_no_money(tmp_path: Path, heading: Line) -> None:
+    rows = [
+        [(60.0, day), (130.0, text), *zip((-320.0, -390.0, -470.0, -560.0), figures, strict=True)]
+        for day, text, *figures in FUND
+    ]
+
+    found = read(tmp_path, [[(60, "Fund account")], *([heading] if heading else []), *rows])
+
+    assert found.normalized is None or "flags" not in found.normalized.facts or found.flags
+
+
+DAYS = {
+    "a day and a month that touch": ["0303", "0304", "0309", "0312", "0315"],
+    "a day and a month": ["03 03", "04 03", "09 03", "12 03", "15 03"],
+    "a day of the week": ["Mo 03.", "Di 04.", "So 09.", "Mi 12.", "Sa 15."],
+    "a day of the year": ["2025062", "2025063", "2025068", "2025071", "2025074"],
+}
+
+
+@pytest.mark.parametrize("heading", [[], [(60, "Wtz"), (130, "Kfrl"), (230, "Value date"), (-400, "Qnm")]])  # fmt: skip
+@pytest.mark.parametrize("form", DAYS)
+def test_value_dates_are_not_taken_for_the_days_that_stand_before_them(
+    tmp_path: Path, form: str, heading: Line
+) -> None:
+    values = ["01 Mar 2025", "03 Mar 2025", "08 Mar 2025", "11 Mar 2025", "13 Mar 2025"]
+    rows = [
+        [*line_of((day, *row[1:]), (-480.0, -400.0, -560.0)), (230.0, value)]
+        for day, value, row in zip(DAYS[form], values, ROWS, strict=True)
+    ]
+    opening: Line = [(60, "Opening balance"), (-560, "500.00")]
+
+    found = read(tmp_path, [TITLE, opening, *([heading] if heading else []), *rows])
+
+    assert found.normalized is None or found.flags

@@ -113,3 +113,31 @@ def test_the_number_of_a_branch_is_no_date_of_a_statement(tmp_path: Path) -> Non
     read = read_bytes(tmp_path, sheet(*lines).pdf())
 
     assert (read.dates, loud(read)) == (["2026-06-02", "2026-06-08"], [])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_doubted"),
+    [
+        (["0303", "0304", "0309"], True),
+        (["3", "4", "9"], True),
+        (["1", "2", "3"], False),
+        (["41", "57", "99"], False),
+    ],
+)
+def test_numbers_before_dates_are_doubted_where_they_may_be_days_and_count_no_rows(
+    tmp_path: Path, numbers: list[str], *, is_doubted: bool
+) -> None:
+    rows = [("01 Mar 2025", -450.0, "20.00", "480.00"), ("03 Mar 2025", -380.0, "50.00", "530.00"),
+            ("08 Mar 2025", -450.0, "30.00", "500.00")]  # fmt: skip
+    lines = [
+        [(40.0, "Statement 1 March to 31 March 2025")],
+        [(90.0, "Opening balance"), (-540.0, "500.00")],
+        *(
+            [(40.0, number), (90.0, f"{day} Anna Berg"), (edge, amount), (-540.0, balance)]
+            for number, (day, edge, amount, balance) in zip(numbers, rows, strict=True)
+        ),
+    ]
+
+    read = read_bytes(tmp_path, sheet(*lines).pdf())
+
+    assert ("DATE_UNPROVEN" in read.flags) is is_doubted

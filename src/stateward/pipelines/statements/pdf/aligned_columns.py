@@ -5,7 +5,7 @@ of all ways to call two or three columns amounts and balance hardly more than on
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from decimal import Decimal
 from itertools import permutations
 
@@ -20,6 +20,7 @@ COLUMNS_MAX = 6  # of figures: more are no table of bookings
 FILLED_MIN = 2  # figures that share an edge
 STEPS_MIN = 3  # from balance to balance: fewer fit by chance
 HOLD_MIN = 0.7  # of all steps: lines between the rows may print other figures
+LEFT_OUT_MIN = 0.5  # of the rows of a table that have a figure in a column: fees are rarer
 ROLES_MAX = 6  # ways to call the columns that are worth a whole reading
 LEFT_MORE = 1.5  # times as many figures that share a left edge as share a right one
 
@@ -114,7 +115,23 @@ def role_choices(
     ]
     held.sort(key=lambda each: each[0], reverse=True)
     ranked = [roles for _, roles in held] or [*_without_balance(len(columns))]
-    return ranked[:ROLES_MAX]
+    balances = {roles.index(vocab.BALANCE) for _, roles in held}
+    return [roles for roles in ranked if not _leaves_out(rows, roles, balances)][:ROLES_MAX]
+
+
+def _leaves_out(rows: Sequence[Filled], roles: Sequence[str], balances: Set[int]) -> bool:
+    """Whether most rows have a figure of which nothing says what it is: prices of shares, the interest of a loan.
+
+    The bookings may be those, and what makes a chain the number of shares. Balances in another column are known.
+    """
+    amounts = {at for at, role in enumerate(roles) if role in vocab.AMOUNT_ROLES}
+    booked = [row for row in rows if not amounts.isdisjoint(row)]
+    return any(
+        role == vocab.OTHER
+        and at not in balances
+        and sum(at in row for row in booked) >= LEFT_OUT_MIN * len(booked)
+        for at, role in enumerate(roles)
+    )
 
 
 def _read_values(columns: Sequence[FigureColumn], lines: Sequence[StatementLine]) -> list[Filled]:

@@ -528,7 +528,7 @@ class Assembler:
         is_unread = any(table.heading.has_unread_dates for table in self.tables)
         if is_unread and tried.rows:
             message = (
-                "only value dates have a name, and the numbers before them may be the days of booking"
+                "numbers stand before the dates that were read, and may be the days of booking"
             )
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         elif is_open or begin_with_days(tried, self.tables):

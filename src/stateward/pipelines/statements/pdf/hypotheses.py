@@ -31,7 +31,7 @@ from stateward.pipelines.statements.pdf.fields import parse_line
 from stateward.pipelines.statements.pdf.inferred_heading import unnamed_dates
 from stateward.pipelines.statements.pdf.row_layout import is_amount_last
 from stateward.pipelines.statements.pdf.tables import PdfTable
-from stateward.pipelines.statements.pdf.tokens import StatementLine
+from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals
 from stateward.pipelines.statements.source import Hints
 
 # What the usual reading may be flagged with although another one is right; what else it says stands.
@@ -43,7 +43,16 @@ CURABLE = frozenset(
 )  # fmt: skip
 LINES_MAX = 1500  # of a file that is read in other ways: a longer one would take long
 DATE_NEAR = 3.0  # points between the starts of the dates of one column
+DAY_CHARS_MAX = 14  # of a day that is not written like one: `Wednesday 3rd`
+NUMBERED_MIN = 0.5  # of the rows
 DECISION = "the names of columns gave no sum: by the balances that follow from them, the figures were told apart"
+OTHER_SIDE = {vocab.DEBIT: vocab.CREDIT, vocab.CREDIT: vocab.DEBIT}
+KIN = {  # what figures may be below an exact name
+    vocab.DEBIT: frozenset({vocab.DEBIT, vocab.AMOUNT}),
+    vocab.CREDIT: frozenset({vocab.CREDIT, vocab.AMOUNT}),
+    vocab.AMOUNT: frozenset(vocab.AMOUNT_ROLES),
+    vocab.BALANCE: frozenset({vocab.BALANCE}),
+}
 TableFrame = tuple[PdfTable, Sequence[TableColumn]]  # a table, and its columns of dates and texts
 
 
@@ -91,7 +100,7 @@ def _proven(
             and (has_named_days or _is_ordered(found))
         ):
             proven.append(found)
-    if not proven or any(_bookings(each) != _bookings(proven[0]) for each in proven):
+    if not proven or any(_differ(each, proven[0]) for each in proven[1:]):
         return None
     proven[0].decisions.append(DECISION)
     return proven[0]
@@ -120,10 +129,26 @@ def _rows_of(reading: StatementReading) -> Iterator[StatementRow]:
         yield from section.rows
 
 
+def _differ(one: StatementReading, other: StatementReading) -> bool:
+    """Whether two readings say that something else was booked, or print other balances after it."""
+    if _bookings(one) != _bookings(other):
+        return True
+    pairs = zip(_balances(one), _balances(other), strict=True)
+    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+
+
 def _bookings(reading: StatementReading) -> list[tuple[str, Decimal]]:
     """What a reading says was booked: days, and amounts with their signs."""
     return [
         (row.date, interpret.signed_amount(row, section.terms))
+        for section in reading.sections
+        for row in section.rows
+    ]
+
+
+def _balances(reading: StatementReading) -> list[Decimal | None]:
+    return [
+        interpret.balance(row.balance, section.terms)
         for section in reading.sections
         for row in section.rows
     ]
@@ -155,7 +180,7 @@ def aligned_tables(
     lines = [line for page in pages for line in page]
     if len(lines) > LINES_MAX:
         return
-    is_inferred = not _named_sides(named)
+    is_inferred = not any(each.role in OTHER_SIDE for each in _named_money(named))
     for frames in (_named_frames(named), _unnamed_frames(lines)):
         has_named_days = all(
             any(each.text and each.role in vocab.DATE_ROLES for each in others)
@@ -192,12 +217,26 @@ def _unnamed_frames(lines: Sequence[StatementLine]) -> list[TableFrame]:
         if any(map(str.isalpha, cell.text))
         and not any(abs(cell.x0 - day.x0) < DATE_NEAR for day in days)
     ]
-    if not days or not texts:
+    if not days or not texts or _stand_behind_numbers(rows, min(day.x0 for day in days)):
         return []
     heading.has_open_dates = len(days) > 1
     at = next(number for number, line in enumerate(lines) if line is first)
     text = TableColumn(vocab.TEXT, min(texts), min(texts) + 1, "")
     return [(PdfTable(heading, list(lines[at:]), list(lines[:at])), [*days, text])]
+
+
+def _stand_behind_numbers(rows: Sequence[StatementLine], x0: float) -> bool:
+    """Whether many rows begin with a short number before their date: `0303` or `Mo 03.` may be the day of booking."""
+    first = [cells_of(line)[0] for line in rows]
+    short = [
+        cell
+        for cell in first
+        if cell.x1 < x0
+        and len(cell.text) <= DAY_CHARS_MAX
+        and any(map(str.isdigit, cell.text))
+        and not has_decimals(cell.text)
+    ]
+    return len(short) >= NUMBERED_MIN * len(rows)
 
 
 def _rows(lines: Sequence[StatementLine]) -> list[StatementLine]:
@@ -208,22 +247,26 @@ def _rows(lines: Sequence[StatementLine]) -> list[StatementLine]:
 def _fits_names(
     tables: Sequence[PdfTable], columns: Sequence[FigureColumn], roles: Sequence[str]
 ) -> bool:
-    """Whether no column of figures below the name of one side is said to be of the other: no sum turns a sign."""
-    sides = {vocab.DEBIT: vocab.CREDIT, vocab.CREDIT: vocab.DEBIT}
-    return not any(
-        role == sides.get(name.role) and name.x0 < figures.x1 and figures.x0 < name.x1
-        for name in _named_sides(tables)
-        for figures, role in zip(columns, roles, strict=True)
-    )
+    """Whether the figures below each exact name are what it says: no sum makes amounts of what stands beside them."""
+    for name in _named_money(tables):
+        below = [
+            role
+            for figures, role in zip(columns, roles, strict=True)
+            if name.x0 < figures.x1 and figures.x0 < name.x1
+        ]
+        is_turned = OTHER_SIDE.get(name.role) in below
+        if is_turned or (below and KIN[name.role].isdisjoint(below)):
+            return False
+    return True
 
 
-def _named_sides(tables: Sequence[PdfTable]) -> list[TableColumn]:
-    """The columns whose whole name says of which side they are."""
+def _named_money(tables: Sequence[PdfTable]) -> list[TableColumn]:
+    """The columns whose whole name says that they are amounts, of which side, or balances."""
     return [
         column
         for table in tables
         for column in table.heading.columns
-        if column.role in (vocab.DEBIT, vocab.CREDIT) and vocab.is_exact_heading(column.text)
+        if column.role in KIN and vocab.is_exact_heading(column.text)
     ]
 
 

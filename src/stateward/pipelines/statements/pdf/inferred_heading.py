@@ -7,6 +7,7 @@ from which of them are filled together, and accepted only if the statement adds 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -31,6 +32,7 @@ DATED_MIN = 0.6  # of the rows that have any date: a column of dates is filled i
 DATE_WIDTH = 18.0  # points: no two columns of dates begin closer
 SHARE_MIN = 0.08  # of the rows: fewer share an edge by chance
 COLUMNS_MAX = 4
+MONTHS, DAYS = 12, 31
 NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
 
 InferredRow = tuple[StatementLine, WordSpan, list[WordSpan]]
@@ -39,7 +41,8 @@ InferredRow = tuple[StatementLine, WordSpan, list[WordSpan]]
 def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
     """A heading for a file that has none, placed above the first line that looks like a row."""
     rows = _dated_rows(lines, 0)
-    if len(rows) < ROWS_MIN:
+    has_numbers = len(rows) < ROWS_MIN
+    if has_numbers:
         rows = _dated_rows([line for line in lines if _is_numbered(line)], 1)
     if len(rows) < ROWS_MIN:
         return _below_days(lines)
@@ -57,7 +60,23 @@ def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
     ]
     for role, edge in zip(_roles(rows, edges), edges, strict=True):
         columns.append(TableColumn(role, edge - 20, edge, "", edge))
-    return TableHeading(first.page, first.number - 1, first.number - 1, columns, is_inferred=True)
+    heading = TableHeading(
+        first.page, first.number - 1, first.number - 1, columns, is_inferred=True
+    )
+    heading.has_unread_dates = has_numbers and _may_be_days(
+        [line.words[0].text for line, _, _ in rows]
+    )
+    return heading
+
+
+def _may_be_days(numbers: Sequence[str]) -> bool:
+    """Whether the numbers of rows do not count them, and may all be days: `3`, or `0312` for the third of December."""
+    read = [*map(int, numbers)]
+    is_counted = {after - before for before, after in pairwise(read)} in ({1}, {-1})
+    return not is_counted and all(
+        (0 < month <= MONTHS and 0 < day <= DAYS) or (0 < day <= MONTHS and 0 < month <= DAYS)
+        for month, day in (divmod(each, 100) if each > DAYS else (1, each) for each in read)
+    )
 
 
 def _dated_rows(lines: Sequence[StatementLine], at: int) -> list[InferredRow]:

@@ -194,7 +194,7 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
             )
             heading.columns = sorted([*heading.columns, *days], key=lambda column: column.x0)
         heading.has_open_dates |= _are_days_alike(heading)
-        heading.has_unread_dates = _has_unread_dates(heading, lines)
+        heading.has_unread_dates |= _has_unread_dates(heading, lines)
         if not heading.has(vocab.AMOUNT_ROLES) and heading.has({vocab.DATE}):
             found = unnamed_amounts(heading, lines)
             heading.columns = sorted([*heading.columns, *found], key=lambda column: column.x0)
