@@ -439,6 +439,13 @@ def test_numbers_that_are_texts_because_of_a_few_cells_are_noted(tmp_path: Path,
     )
 
 
+def test_numbers_that_are_texts_because_of_two_decimal_signs_are_noted(tmp_path: Path) -> None:
+    found = run(b"id;alt\na;1,5\nb;2,5\nc;3.5\nd;4\n", tmp_path)
+
+    (note,) = found.notes
+    assert note.startswith("NUMBERS_AS_TEXT: table, alt: 3.5 has a point and 1,5 a comma")
+
+
 def test_names_and_values_above_a_table_may_be_more_lines_than_the_table_has(
     tmp_path: Path,
 ) -> None:

@@ -372,6 +372,11 @@ def _text_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> 
             continue
         texts = [text for row in rows if (text := row[field.name]) is not None]
         words = [text for text in texts if not _looks_like_number(text)]
+        if not words and (signs := _decimal_signs(texts)):
+            yield (
+                f"{NUMBERS_AS_TEXT}: {table.name}, {field.name}: {signs}, so that nothing tells which sign holds, and "
+                "the column has no statistics; export it again with one"
+            )
         if words and len(words) <= TEXT_SHARE * len(texts):
             shown = ", ".join(repr(each) for each in dict.fromkeys(words[:SHOWN_WORDS]))
             yield (
@@ -379,6 +384,12 @@ def _text_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> 
                 f"numbers, others are not ({shown}), so that it has no statistics; name what is no value in "
                 "experiments.missing_values"
             )
+
+
+def _decimal_signs(texts: Sequence[str]) -> str:
+    """That some numbers have a point and others a comma; "" if all have the same sign, or none."""
+    point, comma = (next((text for text in texts if sign in text), "") for sign in ".,")
+    return f"{point} has a point and {comma} a comma" if point and comma else ""
 
 
 def _looks_like_number(text: str) -> bool:
