@@ -175,7 +175,7 @@ def test_the_notes_of_the_pages_stay_when_the_receipt_has_notes_too(
     assert codes == ["BLANK_PAGES", "DATE_NOT_FOUND", "TOTAL_NOT_FOUND"]
 
 
-def test_blank_unsure_and_truncated_pages_are_noted(
+def test_blank_and_unsure_pages_are_noted_and_truncated_ones_flagged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = BytesIO()
@@ -184,8 +184,10 @@ def test_blank_unsure_and_truncated_pages_are_noted(
     path.write_bytes(data.getvalue()[: len(data.getvalue()) // 2])
     monkeypatch.setattr(stages, "Recognizer", Recorded(recorded_page("Hel1o w0rld", confidence=40)))
 
-    notes = completed(attempt(path)).facts["notes"]
+    facts = completed(attempt(path)).facts
 
+    assert facts["flags"] == ["TRUNCATED"]
+    notes = facts["notes"]
     assert [str(note).partition(":")[0] for note in notes] == ["TRUNCATED", "LOW_CONFIDENCE"]  # type: ignore[union-attr]
     monkeypatch.setattr(stages, "Recognizer", Recorded(recorded_page()))
     notes = completed(attempt(path)).facts["notes"]

@@ -53,6 +53,7 @@ def test_a_damaged_picture_can_be_retried_and_then_says_what_it_is(tmp_path: Pat
     assert view.status == "complete"
     assert isinstance(view.notes, list)
     assert str(view.notes[0]).startswith("IMAGE_TRUNCATED")
+    assert view.flags == ["IMAGE_TRUNCATED"]
 
 
 @pytest.mark.parametrize(

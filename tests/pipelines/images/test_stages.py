@@ -231,7 +231,7 @@ def test_the_thumbnail_is_a_field_of_the_record() -> None:
 
 
 @pytest.mark.parametrize("format_", ["JPEG", "PNG", "GIF", "TIFF", "BMP"])
-def test_a_truncated_picture_fails_first_and_is_read_with_a_note_on_the_next_attempt(
+def test_a_truncated_picture_fails_first_and_is_read_and_flagged_on_the_next_attempt(
     format_: str,
 ) -> None:
     whole = saved(noise(200, 200), format_)
@@ -244,6 +244,7 @@ def test_a_truncated_picture_fails_first_and_is_read_with_a_note_on_the_next_att
     assert failure.value.is_retryable
     assert failure.value.code in {"IMAGE_TRUNCATED", "IMAGE_CORRUPT"}
     assert "IMAGE_TRUNCATED" in codes(outcome)
+    assert outcome.facts["flags"] == ["IMAGE_TRUNCATED"]
     assert outcome.about["is_partial"] is True
     assert len(files) == 1
 
@@ -273,6 +274,7 @@ def test_a_whole_picture_is_not_flagged_on_a_later_attempt() -> None:
     outcome, _ = run(turned(1), retry_count=2)
 
     assert codes(outcome) == []
+    assert "flags" not in outcome.facts
 
 
 def result_codes(data: bytes, *, retry_count: int) -> list[str]:

@@ -91,13 +91,13 @@ def test_every_page_of_a_warc_has_a_text_of_its_own(tmp_path: Path) -> None:
     assert zipped.parsed == plain.parsed
 
 
-def test_a_warc_that_is_cut_off_gives_what_is_whole_and_a_note(tmp_path: Path) -> None:
+def test_a_warc_that_is_cut_off_gives_what_is_whole_and_is_flagged(tmp_path: Path) -> None:
     data = warc_record(http(PAGE)) + warc_record(http(PAGE))[:-200]
 
     found = read(tmp_path, data)
 
     assert len(found.pages) == 1
-    assert found.notes == ["BROKEN_RECORD"]
+    assert found.notes == found.parsed.facts["flags"] == ["BROKEN_RECORD"]
 
 
 def test_the_number_of_pages_and_facts_is_bounded_and_says_so(tmp_path: Path) -> None:

@@ -67,6 +67,9 @@ class Notes:
         "DAMAGED_PARTS": "parts of the file are damaged and may lack text; get it again from its source",
     }
 
+    # A part of the document is not in the result: these are flags, too.
+    INCOMPLETE = ("TRUNCATED", "DAMAGED_PARTS")
+
     def __init__(self) -> None:
         self._pages: dict[str, list[int]] = {}
 
@@ -79,6 +82,10 @@ class Notes:
         return [
             f"{code}: {_on(pages)}{self.SENTENCES[code]}" for code, pages in self._pages.items()
         ]
+
+    def flags(self) -> list[str]:
+        """The codes that say that a part of the document is missing."""
+        return [code for code in self.INCOMPLETE if code in self._pages]
 
 
 def _on(pages: list[int]) -> str:
@@ -204,8 +211,12 @@ class _Reading:
     def _outcome(self, pages: int) -> Outcome:
         notes: list[Json] = [*self._notes.lines()]
         facts: Fields = {"page_count": pages}
+        if notes:
+            facts["notes"] = notes
+        if flags := self._notes.flags():
+            facts["flags"] = list(flags)
         return Outcome(
-            facts=facts | ({"notes": notes} if notes else {}),
+            facts=facts,
             about={"pages": self._pages, "notes": notes},
         )
 

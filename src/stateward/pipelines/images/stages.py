@@ -1,7 +1,7 @@
 """The two stages: a picture is decoded once and drawn at each size; every drawing is a derived file.
 
 Both read the original. A picture that is damaged fails at the first attempt; from the first retry on what is left of it
-is used, and a note on the record says so.
+is used, and the record is flagged.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,12 @@ import msgspec
 
 from stateward.pipelines.images.settings import ImageSettings, SizeSettings
 from stateward.pipelines.images.writing import shows_writing
-from stateward.pipelines.kit.pictures import Picture, encode_picture, read_picture
+from stateward.pipelines.kit.pictures import (
+    IMAGE_TRUNCATED,
+    Picture,
+    encode_picture,
+    read_picture,
+)
 from stateward.workers.sdk import Job, Outcome
 
 if TYPE_CHECKING:  # slow to import
@@ -48,6 +53,8 @@ def resize(job: Job) -> Outcome[DerivedPicture]:
     for note in notes:
         job.log(note, level="warning")
     facts: dict[str, object] = {"notes": list(notes)} if notes else {}
+    if picture.facts.is_partial:
+        facts["flags"] = [IMAGE_TRUNCATED]
     about = msgspec.to_builtins(picture.facts) | {"has_writing": WRITING in notes}
     return Outcome(facts=facts, items=items, about=about)
 

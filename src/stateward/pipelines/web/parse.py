@@ -25,6 +25,8 @@ NOTE_CHARS_MAX = 300
 NOTES_MAX = 20
 FILE_FACTOR = 16
 AMBIGUOUS_DATE = "AMBIGUOUS_DATE"
+# Pages of the file are missing from the result, so that a person has to know: these are flags, too.
+INCOMPLETE = frozenset({DAMAGED_FILE, "BROKEN_RECORD", "PAGE_TOO_LARGE", "TOO_MANY_PAGES"})
 
 
 class PageItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,6 +99,7 @@ class _PageReader:
         self._job = job
         self._options = options
         self._notes: list[str] = []
+        self._flags: dict[str, None] = {}
         self._failure: FatalFailure | None = None
         self._pages = 0
         self._facts = 0
@@ -104,6 +107,8 @@ class _PageReader:
     def note(self, code: str, message: str) -> None:
         """Remember something that a person should look at."""
         self._job.log(message, level="warning", code=code)
+        if code in INCOMPLETE:
+            self._flags[code] = None
         if len(self._notes) < NOTES_MAX:
             self._notes.append(f"{code}: {message}"[:NOTE_CHARS_MAX])
 
@@ -185,8 +190,8 @@ class _PageReader:
         facts: Fields = {"pages": self._pages, "facts": self._facts}
         if self._notes:
             facts["notes"] = list(self._notes)
-        if any(each.startswith(f"{DAMAGED_FILE}:") for each in self._notes):
-            facts["flags"] = [DAMAGED_FILE]
+        if self._flags:
+            facts["flags"] = list(self._flags)
         about: Fields = {
             "reader": READER_VERSION,
             "pages": self._pages,
