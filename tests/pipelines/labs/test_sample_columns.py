@@ -11,6 +11,7 @@ from stateward.definition.plugin import Content
 from stateward.pipelines.labs.detection import detect
 from tests.pipelines.labs.printing import plain_pdf
 from tests.pipelines.labs.reading import csv, normalized, parsed
+from tests.pipelines.labs.reading import results as results_of
 from tests.pipelines.two_stages import rows_of
 
 NAMED_ABOVE = [
@@ -105,3 +106,34 @@ def test_a_column_of_signs_is_a_part_of_the_result(tmp_path: Path, heading: str)
 
     assert [each["printed"]["value"] for each in rows] == ["<0,020", "31", "7,2"]
     assert not rows[2]["printed"].get("unit")
+
+
+def test_rows_of_limits_above_the_samples_are_their_range(tmp_path: Path) -> None:
+    text = csv(
+        "Ref. low;;135;3.5;", "Ref. high;;145;5.1;5", "P1;2026-04-01;133;4.2;48",
+        heading="Sample ID;Date;Na (mmol/L);K (mmol/L);CRP (mg/L)",
+    )  # fmt: skip
+
+    found = results_of(tmp_path, text)
+
+    told = [(each["value"], each.get("low"), each["high"], each["flag"]) for each in found]
+    assert told == [
+        ("133", "135", "145", "L"),
+        ("4.2", "3.5", "5.1", "N"),
+        ("48", None, "5", "H"),
+    ]
+
+
+@pytest.mark.parametrize("row", ["Low;2026-04-01;120;2.5;1", "Min;;120;2.5;1"])
+def test_a_control_or_the_least_value_below_the_samples_is_no_range(
+    tmp_path: Path, row: str
+) -> None:
+    text = csv(
+        "P1;2026-04-01;133;4.2;48", row, "P2;2026-04-02;139;4.1;2",
+        heading="Sample ID;Date;Na (mmol/L);K (mmol/L);CRP (mg/L)",
+    )  # fmt: skip
+
+    found = results_of(tmp_path, text)
+
+    assert len(found) == 9
+    assert not any("low" in each for each in found)

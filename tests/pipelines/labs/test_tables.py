@@ -411,6 +411,25 @@ def test_what_is_told_above_a_table_holds_for_its_rows(tmp_path: Path) -> None:
     assert (found["collected"], found["code"]) == ("2026-10-05T09:20:00", "5792-7")
 
 
+def test_a_day_behind_its_label_in_one_cell_above_a_table_holds_for_its_rows(
+    tmp_path: Path,
+) -> None:
+    heading = "Patient: X\nCollected: 03/14/2026 07:55 AM\n\nTest;Result;Units;Range"
+
+    found = one(tmp_path, csv("Sodium;140;mmol/L;136-145", heading=heading))
+
+    assert found["collected"] == "2026-03-14T07:55:00"
+
+
+@pytest.mark.parametrize("heading", ["Data prelievo", "Data da coleta", "Provtagningsdatum"])
+def test_the_day_of_collection_is_known_by_its_heading(tmp_path: Path, heading: str) -> None:
+    found = one(
+        tmp_path, csv("Emoglobina;13,1;g/dL;22/03/2026", heading=f"Test;Result;Units;{heading}")
+    )
+
+    assert found["collected"] == "2026-03-22"
+
+
 def test_two_days_above_a_table_are_not_that_of_its_rows(tmp_path: Path) -> None:
     heading = "Collected;2026-10-05;Collected;2026-10-06\nTest;Result;Units;Range"
 

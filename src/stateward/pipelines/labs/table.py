@@ -185,6 +185,7 @@ def _read_rows(
     body = [each for each in records[at + 1 :] if any(cell.strip() for cell in each[1])]
     columns = msgspec.structs.replace(columns, told=told, signs_at=_column_of_signs(columns, body))
     above = [cell for row in heads[:at] for cell in map(str.strip, row) if is_date(cell)]
+    above += [_day_of(told["collected"])] if "collected" in told else []
     _read_body(body, columns, reading, source, broken, above)
     _tell_patients(
         reading,
@@ -212,14 +213,24 @@ def _told_above(rows: Sequence[Sequence[str]]) -> dict[str, str]:
     """When and what was collected, by labels above the table with their values beside them; none if told twice."""
     found: dict[str, set[str]] = {}
     for row in rows:
-        cells = [cell.strip() for cell in row if cell.strip()]
+        cells = [part for cell in row for part in _label_and_value(cell.strip()) if part]
         for label, value in pairwise(cells):
             name = fold(label)
-            if name in COLLECTED and is_date(re.split(r"[T ]", value)[0]):
+            if name in COLLECTED and is_date(_day_of(value)):
                 found.setdefault("collected", set()).add(value)
             elif column_of(label) == "specimen" and specimen_of(value):
                 found.setdefault("specimen", set()).add(value)
     return {role: told.pop() for role, told in found.items() if len(told) == 1}
+
+
+def _day_of(text: str) -> str:
+    return re.split(r"[T ]", text)[0]
+
+
+def _label_and_value(cell: str) -> tuple[str, ...]:
+    """The two sides of `Collected: 03/14/2026 07:55`; any other cell as it is."""
+    label, _, value = cell.partition(":")
+    return (label, value.strip()) if fold(label) in COLLECTED else (cell,)
 
 
 def _tell_patients(
@@ -385,7 +396,10 @@ def _read_body(
     ] = {}  # the rows of units and ranges of a table with a column a test
     for line, cells in body:
         filled = [cell for cell in cells if cell.strip()]
-        if columns.tests and (role := column_of(filled[0])) in ("unit", "range"):
+        # Below the first sample, or with a day, a row named Low is a control, or the least value of all.
+        is_above = not reading.observations and not columns.cell(cells, "collected")
+        kinds = ("unit", "range", "low", "high") if is_above else ("unit", "range")
+        if columns.tests and (role := column_of(filled[0])) in kinds:
             described[role] = cells
             continue
         if (
@@ -472,7 +486,8 @@ def _row(
                 told,
                 test=name,
                 unit=told.unit or told_above.get("unit", ""),
-                range=told_above.get("range", ""),
+                range=told_above.get("range", "")
+                or limits(told_above.get("low", ""), told_above.get("high", "")),
             )
     if columns.tests:
         return
