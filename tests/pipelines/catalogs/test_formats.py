@@ -363,6 +363,39 @@ def test_an_export_of_woocommerce_in_another_language_has_its_kinds_numbers_and_
     ]  # fmt: skip
 
 
+GERMAN = (
+    'ID,Typ,Artikelnummer,Name,Beschreibung,"Datum, an dem Angebotspreis beginnt","Datum, an dem Angebotspreis endet",'
+    'Lager,Angebotspreis,Regulärer Preis,Kategorien,Übergeordnetes Produkt,Attribut 1 Name,"Attribut 1 Wert(e)"'
+)
+SPANISH = (
+    "ID,Tipo,SKU,Nombre,Descripción,Día en que empieza el precio rebajado,Día en que termina el precio rebajado,"
+    'Inventario,Precio rebajado,Precio normal,Categorías,Superior,Nombre del atributo 1,"Valor(es) del atributo 1"'
+)
+FRENCH = (
+    "ID,Type,UGS,Nom,Description,Date de début de promo,Date de fin de promo,Stock,Tarif promo,Tarif régulier,"
+    "Catégories,Parent,Nom de l'attribut 1,Valeur(s) de l'attribut 1"
+)
+
+
+@pytest.mark.parametrize("headings", [GERMAN, SPANISH, FRENCH])
+def test_variations_of_woocommerce_in_another_language_have_their_options_and_parent(
+    tmp_path: Path, headings: str
+) -> None:
+    text = (
+        f"{headings}\n"
+        '1,variable,A,Hemd,Leinen\\nweiss,,,,,,Kleidung,,Size,"S, M"\n'
+        '2,variation,A-S,Hemd - S,,2026-01-01,2026-02-01,5,"24,90","29,90",,A,Size,S\n'
+    )
+
+    found = read(tmp_path, text, labels={"currency": "EUR"})
+
+    _, product = found.products
+    assert product["options"] == {"Size": "S"}
+    assert (product["category_printed"], product["description"]) == ("Kleidung", "Leinen\nweiss")
+    assert (product["price"], product["sale_price"], product["stock"]) == ("29.90", "24.90", 5)
+    assert (product["sale_from"], product["sale_to"]) == ("2026-01-01", "2026-02-01")
+
+
 def test_an_amount_with_its_currency_below_a_list_of_prices_is_a_price(tmp_path: Path) -> None:
     prices = [{"list": {"amount": amount, "currency": "GBP"}} for amount in ("12.5", None)]
     feed = [{"sku": f"A-{at}", "title": "Cup", "pricing": each} for at, each in enumerate(prices)]

@@ -320,7 +320,8 @@ def plan_of(
             places["price"] = bare[chosen]
         # Without a currency, what a list asks for (RRP) is a price, and Net beside it may be a weight.
         doubts = unsure if chosen is not None or "list_price" not in places else ()
-    format_ = _program(simple) or format_
+    is_woocommerce = "kind" in places and _holds_kinds(rows, places["kind"])
+    format_ = _program(simple) or ("woocommerce" if is_woocommerce else format_)
     if not {"price", "sale_price"} & places.keys() and "list_price" in places:
         unknown = [at for at in range(len(names)) if at not in places.values()]
         below = columns_below(rows, places["list_price"], unknown)
