@@ -7,7 +7,7 @@ import pytest
 
 from stateward.definition.plugin import Content
 from stateward.pipelines.catalogs.detection import detect
-from tests.pipelines.catalogs.reading import read_file
+from tests.pipelines.catalogs.reading import read, read_file
 
 
 @pytest.mark.parametrize(
@@ -256,3 +256,65 @@ def test_an_apostrophe_that_keeps_a_number_as_text_is_no_part_of_it(tmp_path: Pa
     path.write_text("SKU,Name,Price,Currency\n'00801,Cup,12.50,EUR\n5'11,Jeans,40.00,EUR\n")
 
     assert [each["sku"] for each in read_file(path).products] == ["00801", "5'11"]
+
+
+JSON_IN_COINS = [
+    {"price_cents": 1299, "currency": "EUR"},
+    {"priceInCents": 1299, "currency": "EUR"},
+    {"price_minor": 1299, "price_currency": "EUR"},
+    {"price": {"amount": 1299, "currency": "EUR", "precision": 2}},
+    {"prices": {"price": "1299", "sale_price": "1299", "currency_code": "EUR", "currency_minor_unit": 2}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("price", JSON_IN_COINS)
+def test_a_price_whose_name_or_neighbour_says_cents_is_no_hundredfold(
+    tmp_path: Path, price: dict[str, object]
+) -> None:
+    text = json.dumps([{"sku": f"A-{at}", "name": "Cup", **price} for at in range(3)])
+
+    products = read(tmp_path, text).products
+
+    assert {(each["price"], each["currency"]) for each in products} == {("12.99", "EUR")}
+
+
+def test_yen_have_no_smaller_coin(tmp_path: Path) -> None:
+    text = json.dumps([{"sku": "A", "name": "Cup", "price_minor": 1299, "currency": "JPY"}])
+
+    assert read(tmp_path, text).product["price"] == "1299"
+
+
+def test_objects_of_json_api_are_products_whether_they_have_a_name_or_not(tmp_path: Path) -> None:
+    price = {"amount": "9.50", "currency": "SEK"}
+    data = [
+        {"id": at, "attributes": {"sku": f"A-{at}", "name": name, "price": price}}
+        for at, name in enumerate(("Cup", "Plate", None), start=1)
+    ]
+
+    found = read(tmp_path, json.dumps({"data": data}))
+
+    told = [
+        (each["sku"], each["title"], each["price"], each["currency"]) for each in found.products
+    ]
+    assert told == [("A-1", "Cup", "9.50", "SEK"), ("A-2", "Plate", "9.50", "SEK")]
+    assert found.rejected == {3: "MISSING_TITLE"}
+
+
+@pytest.mark.parametrize(
+    "heading", ["Price (cents)", "price_cents", "Price in pence", "Preis (Cent)"]
+)
+def test_a_column_of_cents_is_no_price_and_is_noted(tmp_path: Path, heading: str) -> None:
+    found = read(tmp_path, f"sku,title,{heading},currency\nA,Cup,1299,EUR\nB,Plate,999,EUR\n")
+
+    assert not any("price" in each for each in found.products)
+    assert f"PRICE_UNSURE: {heading} is in the smallest coin" in str(found.parsed.facts["notes"])
+
+
+def test_objects_without_a_known_price_are_noted_with_the_name_that_may_be_it(
+    tmp_path: Path,
+) -> None:
+    text = json.dumps([{"sku": "A", "name": "Cup", "unit_amount": 1299, "weight": 3}])
+
+    notes = read(tmp_path, text).parsed.facts["notes"]
+
+    assert "products have none; unit_amount may be it'" in str(notes)

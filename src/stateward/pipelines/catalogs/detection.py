@@ -8,6 +8,7 @@ import re
 from html import unescape
 
 from stateward.definition.plugin import Content, Detected
+from stateward.pipelines.catalogs.coins import AMOUNTS
 from stateward.pipelines.catalogs.headings import (
     HEADING_ROWS_MAX,
     IDENTITIES,
@@ -16,7 +17,7 @@ from stateward.pipelines.catalogs.headings import (
     roles_in,
     simplify,
 )
-from stateward.pipelines.catalogs.objects import AMOUNTS, PRICE_LISTS
+from stateward.pipelines.catalogs.objects import PRICE_LISTS
 from stateward.pipelines.catalogs.readers import PAGE_CHARS_MAX, is_page
 from stateward.pipelines.kit.delimited import DELIMITERS
 from stateward.pipelines.kit.files import ZIP, is_pdf

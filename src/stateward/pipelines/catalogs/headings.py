@@ -56,6 +56,10 @@ VARIANTS = frozenset({"variable", "variation"})
 KINDS = VARIANTS | {"simple", "grouped", "external", "virtual", "downloadable"}
 # Those identify products by a handle or a number; elsewhere the number of a product is its SKU.
 PROGRAMS = frozenset({"shopify", "woocommerce"})
+# A price in the smallest coin: it would be read a hundred times too high.
+COINS = frozenset(
+    ["cent", "cents", "centimes", "centavos", "centimos", "centesimi", "pence", "pennies", "groszy"]
+)
 GTINS = frozenset({"gtin", "upc", "ean", "isbn", "jan", "8", "12", "13", "14"})
 GTIN_NAMES_MIN, CONNECTOR_CHARS_MAX = 2, 5
 _SIGNS = re.compile(r"[\W_]+")
@@ -64,6 +68,7 @@ _PRICE_BELOW = "no heading is known as that of a price; {} is taken for it, whic
 _BY_ONE_WORD = "no heading is known as that of a price; {} is taken for it, by one word of it"
 _OTHER_PRICE = "{} may be the price as well; {} was taken"
 _DIGITS = re.compile(r"[\d.,\s%€$£-]*\d[\d.,\s%€$£-]*")
+_IN_COINS = "{} is in the smallest coin, and is not taken for the price; export prices with their decimal sign"
 _NO_PRICE = "no heading is known as that of a price, and products have none; {} may be it"
 # Codes of currencies are words, too (ALL, TOP), and an address may have one.
 _PRICE_WORD = re.compile(
@@ -122,6 +127,8 @@ def role_of(heading: str) -> tuple[str, int]:
     numbered = _NUMBER_SIGN.sub(" no ", heading)  # `Item #`: no title
     for text in (numbered, heading, _IN_BRACKETS.sub(" ", heading), _without_currency(heading)):
         if (found := table.get(simplify(text))) is not None:
+            if found[0] in PRICES and is_in_coins(heading):
+                return "", 0
             # `¿Existencias?`, `In stock?`: yes or no, and not how many.
             return ("", 0) if found[0] == "stock" and heading.rstrip().endswith("?") else found
     words = simplify(_without_currency(heading)).split()
@@ -177,8 +184,15 @@ def _without_currency(heading: str) -> str:
 
 
 @lru_cache(maxsize=8192)
+def is_in_coins(heading: str) -> bool:
+    """Whether a heading speaks of the smallest coin: `Price (cents)`."""
+    return not COINS.isdisjoint(simplify(heading).split())
+
+
 def is_price_phrase(heading: str) -> bool:
     """Whether a heading is a word for a price with others that are not known: `PREZZO BT €`, `Price A`."""
+    if is_in_coins(heading):
+        return False
     words = simplify(_without_currency(heading)).split()
     beside = _phrases()
     is_named = not beside["price"].isdisjoint(words)
@@ -335,6 +349,8 @@ def plan_of(
             name for at, name in enumerate(names) if at not in taken and is_numeric(rows, at)
         ]
         doubts = (_NO_PRICE.format(", ".join(numeric)),) if numeric else ()
+    if "price" not in best and (coins := [*filter(is_in_coins, names)]):
+        doubts = (_IN_COINS.format(", ".join(coins)),)
     others = tuple(
         (at, name if names.index(name) == at else f"{name} ({at + 1})")
         for at, name in enumerate(names)

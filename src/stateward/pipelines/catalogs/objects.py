@@ -6,21 +6,29 @@ Numbers keep the digits that are printed: no float is made of a price.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.catalogs.coins import (
+    AMOUNTS,
+    all_with_decimals,
+    in_usual_coin,
+    is_amount,
+    with_decimals,
+)
 from stateward.pipelines.catalogs.headings import (
     BARE_PRICE,
     PRICE_UNSURE,
     PRICES,
     PROGRAMS,
     choose_bare_price,
+    is_price_phrase,
     is_product,
     role_of,
+    simplify,
 )
 from stateward.pipelines.catalogs.model import CatalogReading, Observation, ProductPlace
 from stateward.pipelines.catalogs.schema_org import (
@@ -32,7 +40,6 @@ from stateward.pipelines.catalogs.schema_org import (
 from stateward.pipelines.catalogs.tables import no_catalog
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import CORRUPT_FILE, DAMAGED_FILE, HOSTILE_FILE
-from stateward.pipelines.kit.money import EXPONENTS
 
 PrintedCells: TypeAlias = dict[str, str]
 
@@ -47,6 +54,7 @@ TRANSPARENT = frozenset(
     {"offers", "pricing", "prices", "identifiers", "details", "attributes", "node"}
 )
 PRICE_LISTS = frozenset({"pricing", "prices"})
+JSON_API = frozenset({"id", "type", "attributes", "relationships", "links", "meta"})
 # What an attribute is called in a list of them.
 ATTRIBUTE_NAMES = ("attribute_code", "code", "key", "name")
 # What a number is, where a list has nothing but such words and the numbers: `{type: GTIN13, value: …}`.
@@ -54,29 +62,6 @@ KIND_NAMES = frozenset({"type", "kind", "scheme", "idtype", "codetype"})
 KIND_VALUES = frozenset({"value", "id", "code", "number", "identifier"})
 LANGUAGE_NAMES = frozenset(
     {"lang", "language", "locale", "languagecode", "language_code", "langcode"}
-)
-# Amounts without their decimal sign: how many digits stand behind it, or that the amount is of the smallest coin.
-SCALES = frozenset(
-    {"scale", "exponent", "decimals", "decimalplaces", "fractiondigits", "minorunits"}
-)
-SCALE_MAX = 4
-SMALLEST = frozenset({"centamount", "cents", "amountcents", "amountincents", "minor", "minoramount", "amountminor",
-                      "valueincents", "amountinminorunits"})  # fmt: skip
-# What an amount is called inside of an object that is a price: `prix: {montant: 4.9, devise: EUR}`.
-AMOUNTS = frozenset(
-    {
-        "amount",
-        "value",
-        "montant",
-        "valeur",
-        "betrag",
-        "wert",
-        "importe",
-        "monto",
-        "valor",
-        "importo",
-        "bedrag",
-    }
 )
 _LANGUAGE = re.compile(
     r"(?:ar|bg|cs|da|de|el|en|es|et|fi|fr|he|hr|hu|it|ja|ko|lt|lv|nb|nl|no|pl|pt|ro|ru|sk|sl|sv|tr|uk|zh)"
@@ -129,6 +114,7 @@ class ObjectMaker:
         self._reading = reading
         self._doubts: set[str] = set()
         self._roles_named: set[str] = set()  # by any product so far
+        self._unknown: dict[str, None] = {}  # names of numbers that have no role
 
     def batches(
         self, rows: Iterator[tuple[int, int | None, PrintedCells]]
@@ -141,6 +127,11 @@ class ObjectMaker:
                 self._observation(ProductPlace(number, line), cells)
                 for number, line, cells in batch
             ]
+        if not PRICES & self._roles_named and (likely := [*filter(_may_be_price, self._unknown)]):
+            self._reading.note(
+                PRICE_UNSURE,
+                f"no name is known as that of a price, and products have none; {', '.join(likely[:5])} may be it",
+            )
 
     def _observation(self, where: ProductPlace, cells: PrintedCells) -> Observation:
         found: dict[str, tuple[int, str]] = {}
@@ -155,6 +146,8 @@ class ObjectMaker:
                 bare[name] = value
                 continue
             is_rate = role in PRICES and value.endswith("%")  # of the tax, inside of a price
+            if not role and value.replace(".", "", 1).isdecimal():
+                self._unknown[name] = None
             if not role or is_rate or (role in found and found[role][0] <= rank):
                 other[name] = value
                 continue
@@ -192,6 +185,10 @@ class ObjectMaker:
             name = columns[chosen][0]
             self._reading.columns[name] = "price"
             roles["price"] = bare.pop(name)
+
+
+def _may_be_price(name: str) -> bool:
+    return is_price_phrase(name) or not AMOUNTS.isdisjoint(simplify(name).split())
 
 
 def put_cell(cells: PrintedCells, key: str, text: str) -> None:
@@ -260,9 +257,13 @@ def _products(value: JsonValue, depth: int) -> list[JsonObject]:
 
 
 def _unwrap(value: JsonObject) -> JsonObject:
-    """GraphQL wraps each object of a list: {"node": {...}}."""
-    node = value.get("node")
-    return node if isinstance(node, dict) and len(value) <= 2 else value
+    """An object without what GraphQL ({"node": {...}}) or JSON:API ({"id": 1, "attributes": {...}}) wraps around it."""
+    node, attributes = value.get("node"), value.get("attributes")
+    if isinstance(node, dict) and len(value) <= 2:
+        return node
+    if isinstance(attributes, dict) and value.keys() <= JSON_API:
+        return {"id": value.get("id"), **attributes}
+    return value
 
 
 def _is_product(value: JsonObject) -> bool:
@@ -331,7 +332,7 @@ def _adapt_woocommerce(cells: PrintedCells) -> None:
 def _cells(value: Mapping[str, JsonValue], prefix: str = "", depth: int = 0) -> PrintedCells:
     """An object as cells by name; what is nested goes by both names, or by the inner one alone."""
     cells: PrintedCells = {}
-    for name, given in value.items():
+    for name, given in in_usual_coin(value).items():
         if named := _named_values(given) or _kinds_of(given):
             for key, text in named.items():
                 cells.setdefault(key, text)
@@ -407,40 +408,20 @@ def _cells_inside(name: str, inner: JsonObject, depth: int) -> PrintedCells:
     if role_of(name)[0] in PRICES:
         return {
             _name_in_price(name, each): _text(told)[:VALUE_CHARS_MAX]
-            for each, told in _with_decimals(inner).items()
+            for each, told in with_decimals(inner).items()
         }
     if (
         name in PRICE_LISTS
     ):  # `pricing: {list: {amount: 12.5, currency: GBP}}`: each of them is a price
         inner = {
-            f"{each} price" if _is_amount(told) else each: told for each, told in inner.items()
+            f"{each} price" if is_amount(told) else each: told
+            for each, told in all_with_decimals(inner).items()
         }
     cells = _cells(inner, "" if name in TRANSPARENT else f"{name} ", depth + 1)
     texts = [told for told in inner.values() if isinstance(told, str) and told]
     if texts and all(map(_LANGUAGE.fullmatch, inner)):  # the first language stands for the text
         cells[name] = texts[0][:VALUE_CHARS_MAX]
     return cells
-
-
-def _with_decimals(price: JsonObject) -> JsonObject:
-    """A price with the decimals that it tells apart from its digits: `{amount: 2190, scale: 2}` is 21.90."""
-    names = {key.lower().replace("_", ""): key for key in price}
-    smallest = next((names[each] for each in names if each in SMALLEST), "")
-    amount = smallest or next((names[each] for each in names if each in AMOUNTS), "")
-    scale = next((_text(price[names[each]]) for each in names if each in SCALES), "")
-    if not scale and smallest:
-        currency = next((_text(price[key]) for key in price if role_of(key)[0] == "currency"), "")
-        scale = str(EXPONENTS.get(currency.upper(), 2))
-    digits, places = _text(price.get(amount, "")), scale.lstrip("-")
-    if not digits.isdigit() or not places.isdigit() or int(places) > SCALE_MAX:
-        return price
-    told = {key: each for key, each in price.items() if key != amount}
-    return {"value": f"{Decimal(digits).scaleb(-int(places)):f}", **told}
-
-
-def _is_amount(value: JsonValue) -> bool:
-    names = {name.lower() for name in value} if isinstance(value, dict) else set[str]()
-    return bool(names & AMOUNTS) and any(role_of(name)[0] == "currency" for name in names)
 
 
 def _name_in_price(name: str, inner: str) -> str:
