@@ -46,3 +46,21 @@ def test_markup_inside_of_citation_tags_is_no_text(tmp_path: Path) -> None:
 
     assert paper.metadata.title == "Ladles of Homo at p < 0.1"
     assert paper.metadata.abstract == "Long. Short."
+
+
+def test_paragraphs_below_the_heading_of_the_references_are_references(tmp_path: Path) -> None:
+    paper = page(
+        tmp_path,
+        "<h1>Kellen</h1><h2>Zusammenfassung</h2><p>Kellen sind lang.</p><h2>Literatur</h2>"
+        "<p>[1] Topf, B.: Deckel. Kiel. doi:10.5555/deckel</p><p>Fluss, A. Über Wasser. Hamburg 1999.</p>"
+        "<p>Alle Rechte vorbehalten.</p>",
+    )
+
+    assert texts(paper.blocks, "abstract") == ["Kellen sind lang."]
+    found = [each for each in paper.blocks if each.reference is not None]
+    assert [each.text for each in found] == [
+        "Topf, B.: Deckel. Kiel. doi:10.5555/deckel",
+        "Fluss, A. Über Wasser. Hamburg 1999.",
+    ]
+    assert found[0].reference is not None
+    assert (found[0].reference.label, found[0].reference.ids) == ("1", {"doi": "10.5555/deckel"})

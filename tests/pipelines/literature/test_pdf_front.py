@@ -10,7 +10,7 @@ from lab.documents.statements.paper import Paper as Printed
 from stateward.pipelines.literature.paper import Paper, Place
 from stateward.pipelines.literature.pdf import _title_first
 from stateward.pipelines.literature.pdf_front import authors_below, names_of, year_printed
-from stateward.pipelines.literature.text import Piece, paper_of
+from stateward.pipelines.literature.text import Piece, join_lines, paper_of
 from tests.pipelines.literature.articles import read, texts
 
 BODY = (
@@ -253,3 +253,71 @@ def test_keywords_end_an_abstract() -> None:
     paper = paper_of([Piece(line, place) for line in lines], format_="pdf")
 
     assert paper.metadata.abstract == "We count."
+
+
+def test_entries_that_nothing_numbers_or_indents_begin_with_names(tmp_path: Path) -> None:
+    page = a_page()
+    two_columns(page, 130)
+    page.text(60, 440, "References", size=9.5, font="bold")
+    lines = (
+        "Weir, A., Mill, B., 2001. A count of weirs.",
+        "Mill B, Weir A. Mills. Kiel; 1998.",
+        "van der Stone, C., Mill, B.,",
+        "Brook, D., 2003. A ruler for",
+        "wet places. J. Rulers 4, 55-60. https://doi.org/10.5555/jr.4",
+        "Weir, A.B. (2004) Names. Bergen.",
+    )
+    for at, line in enumerate(lines):
+        page.text(60, 456 + 11 * at, line, size=8)
+
+    found = texts(printed(tmp_path, page).blocks, "reference")
+
+    assert [each[:8] for each in found] == ["Weir, A.", "Mill B, ", "van der ", "Weir, A."]
+
+
+def test_a_numbered_heading_is_one_however_short_it_is_and_what_the_text_begins_with(
+    tmp_path: Path,
+) -> None:
+    page = a_page()
+    for x, number in ((60.0, 1), (320.0, 2)):
+        page.text(x, 130, f"{number} Mills", size=12, font="bold")
+        below = body(page, x, 146)
+        page.text(x, below, f"{number}.1 Weirs", size=9.5, font="bold")
+        page.text(x, below + 12, "Let w = 1 - n/m of all the weirs be there.", size=9.5)
+        body(page, x, below + 24, times=2)
+
+    paper = printed(tmp_path, page)
+
+    found = [(each.label, each.text) for each in paper.blocks if each.kind == "heading"]
+    assert found == [("1", "Mills"), ("1.1", "Weirs"), ("2", "Mills"), ("2.1", "Weirs")]
+
+
+@pytest.mark.parametrize("imprint", ["Mill Letters 12 (2019) 4417", ""])
+def test_the_stamp_of_arxiv_names_the_paper_and_its_year(tmp_path: Path, imprint: str) -> None:
+    page = Printed(LETTER)
+    page.page()
+    page.text(60, 50, imprint, size=8)
+    page.text(60, 90, "Weirs and mills of two valleys", size=18)
+    two_columns(page, 130)
+    page.text(30, 500, "arXiv:2103.01234v2 [cs.GT] 4 Apr 2022", size=16, angle=90)
+
+    found = printed(tmp_path, page).metadata
+
+    assert found.ids == {"arxiv": "2103.01234v2"}
+    assert found.year == (2019 if imprint else 2021)
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["a first-come-", "first-served queue"], "a first-come-first-served queue"),
+        (["the state-of-", "the-art mill"], "the state-of-the-art mill"),
+        (["from end-", "to-end"], "from end-to-end"),
+        (["an inter-", "national-level weir"], "an international-level weir"),
+        (["well-con-", "sidered"], "well-considered"),
+    ],
+)
+def test_hyphens_of_a_compound_stay_where_a_line_ends_within_it(
+    lines: list[str], text: str
+) -> None:
+    assert join_lines(lines) == text

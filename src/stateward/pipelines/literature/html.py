@@ -32,10 +32,12 @@ from stateward.pipelines.literature.paper import (
 from stateward.pipelines.literature.sections import (
     ABSTRACT,
     REFERENCES,
+    entry_label,
     heading_label,
     heading_text,
     ids_in,
     plain_heading,
+    without_label,
 )
 from stateward.pipelines.literature.xml_text import prose, table_rows, text_of
 
@@ -59,6 +61,8 @@ HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([A-Za-z0-9._-]+)", re.IGNORECASE)
 _REFERENCE_LIST = re.compile(r"\b(references?|bibliograph\w*|citations?|ref-list)\b", re.IGNORECASE)
 _MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z:]*(?:\s[^<>]*)?/?>")
+# What a paragraph below the heading of the references has if it is one: a number or a year.
+_CITED = re.compile(r"^\[?[0-9]{1,4}[.)\]]\s|\b(?:1[5-9]|20)[0-9]{2}[a-z]?\b")
 _DATE = re.compile(r"([12][0-9]{3})(?:[-/]([0-9]{1,2}))?(?:[-/]([0-9]{1,2}))?")
 
 
@@ -291,7 +295,11 @@ class _Blocks:
             for item in element.iterchildren("li"):
                 yield from self._item(item)
         elif tag in ("p", "pre", "blockquote", "dt", "dd"):
-            if text := text_of(element):
+            text = text_of(element)
+            if tag == "p" and self._is_cited() and _CITED.search(text):
+                reference = Reference(label=entry_label(text), ids=ids_in(text))
+                yield self._block("reference", without_label(text), element, reference=reference)
+            elif text:
                 yield self._block("quote" if tag == "blockquote" else "paragraph", text, element)
         elif _is_inline(element):
             if text := text_of(element):
@@ -330,8 +338,11 @@ class _Blocks:
         for inner in item.iterchildren("ol", "ul"):
             yield from self._element(inner)
 
+    def _is_cited(self) -> bool:
+        return bool({plain_heading(each) for each in self._section} & REFERENCES)
+
     def _is_reference(self, item: etree._Element) -> bool:
-        if {plain_heading(each) for each in self._section} & REFERENCES:
+        if self._is_cited():
             return True
         around = [item, *item.iterancestors()][:4]
         names = " ".join(f"{each.get('class') or ''} {each.get('id') or ''}" for each in around)

@@ -36,8 +36,10 @@ from stateward.pipelines.literature.pdf_front import (
 from stateward.pipelines.literature.sections import (
     NAMED,
     REFERENCES,
+    begins_entry,
     entry_label,
     heading_level,
+    ids_in,
     is_words,
     plain_heading,
 )
@@ -95,6 +97,7 @@ def read_pdf(path: Path, *, pages_max: int, chars_max: int) -> Paper:
         what = "the authors are the names that stand below the title; more may stand elsewhere"
         paper.notes.append(Note(code=AUTHORS_FROM_LAYOUT, message=what))
     paper.metadata.year = year_printed(_imprint(*columns[0], body))
+    _take_stamp(paper, pages[0].turned)
     if is_scan:
         what = "the PDF is a scan; its letters were recognised and may be mistaken"
         paper.notes.append(Note(code=SCANNED, message=what))
@@ -114,6 +117,16 @@ def read_pdf(path: Path, *, pages_max: int, chars_max: int) -> Paper:
         what = "the layout does not tell where the abstract ends; text may have been taken for it"
         paper.notes.append(Note(code=DOUBTFUL_ABSTRACT, message=what))
     return paper
+
+
+def _take_stamp(paper: Paper, stamp: str) -> None:
+    """What arXiv prints along the edge of the first page: its number, which begins with year and month."""
+    ids, year = paper.metadata.ids, paper.metadata.year
+    number = ids_in(stamp).get("arxiv", "")
+    if number and "arxiv" not in ids:
+        paper.metadata.ids = {**ids, "arxiv": number}
+    if year is None and number[:4].isdecimal():
+        paper.metadata.year = 2000 + int(number[:2])
 
 
 def _front(pieces: list[Piece]) -> tuple[list[Author], list[Piece]]:
@@ -247,7 +260,10 @@ def _paragraphs(lines: list[Line], body: float) -> list[Piece]:
             held.clear()
 
     for line in lines:
-        if held and (_starts(held, line, entries) or (is_told and _changes(held[-1], line))):
+        is_entry = is_cited and line not in entries and _begins_entry(held, line)
+        if is_entry or (
+            held and (_starts(held, line, entries) or (is_told and _changes(held[-1], line)))
+        ):
             close()
         held.append(line)
         if heading_level(line.text, is_cited=is_cited):
@@ -259,8 +275,20 @@ def _paragraphs(lines: list[Line], body: float) -> list[Piece]:
     return pieces
 
 
+def _begins_entry(held: list[Line], line: Line) -> bool:
+    """Whether a line of a list of references that has no numbers begins the next one."""
+    return bool(
+        held and not entry_label(held[0].text) and begins_entry(line.text, after=held[-1].text)
+    )
+
+
 def _changes(last: Line, line: Line) -> bool:
-    """Whether bold begins or ends between two lines; a mark alone says nothing, unless it is a cell."""
+    """Whether bold begins or ends between two lines; a mark alone says nothing, unless it is a cell.
+
+    Below a numbered heading, however short, the text may begin with a formula.
+    """
+    if last.is_bold and not line.is_bold and heading_level(last.text):
+        return True
     is_text = is_words(last.text) or not last.is_alone
     return last.is_bold != line.is_bold and is_text and is_words(line.text)
 

@@ -4,16 +4,27 @@ import re
 
 from stateward.pipelines.literature.identifiers import DOI, NCT, PMCID, normal_ids
 
-NAMED = frozenset({
-    "abstract", "summary", "introduction", "background", "methods", "method", "results", "discussion", "conclusion",
-    "conclusions", "references", "bibliography", "acknowledgements", "acknowledgments", "acknowledgement",
-    "acknowledgment", "appendix", "materials", "limitations", "objectives", "objective", "aims", "related work",
-    "materials and methods", "methods and materials", "patients and methods", "literature cited", "works cited",
-    "results and discussion", "discussion and conclusions", "conflicts of interest", "competing interests",
-    "author contributions", "data availability", "funding", "supplementary material", "experimental section",
+_SECTIONS = frozenset({
+    "introduction", "background", "methods", "method", "results", "discussion", "conclusion", "conclusions",
+    "acknowledgements", "acknowledgments", "acknowledgement", "acknowledgment", "appendix", "materials",
+    "limitations", "objectives", "objective", "aims", "related work", "materials and methods",
+    "methods and materials", "patients and methods", "results and discussion", "discussion and conclusions",
+    "conflicts of interest", "competing interests", "author contributions", "data availability", "funding",
+    "supplementary material", "experimental section", "einleitung", "methoden", "ergebnisse", "diskussion",
+    "schlussfolgerung", "schlussfolgerungen", "fazit", "danksagung", "méthodes", "résultats", "remerciements",
+    "introducción", "métodos", "resultados", "discusión", "conclusiones", "agradecimientos", "introdução",
+    "discussão", "conclusão", "conclusões", "agradecimentos", "introduzione", "metodi", "risultati", "discussione",
+    "conclusioni", "ringraziamenti",
 })  # fmt: skip
-REFERENCES = frozenset({"references", "bibliography", "literature cited", "works cited"})
-ABSTRACT = frozenset({"abstract", "summary"})
+REFERENCES = frozenset({
+    "references", "bibliography", "literature cited", "works cited", "literatur", "literaturverzeichnis",
+    "références", "bibliographie", "referencias", "bibliografía", "referências", "referências bibliográficas",
+    "bibliografia", "riferimenti bibliografici",
+})  # fmt: skip
+ABSTRACT = frozenset({
+    "abstract", "summary", "zusammenfassung", "kurzfassung", "résumé", "resumen", "resumo", "riassunto",
+})  # fmt: skip
+NAMED = _SECTIONS | REFERENCES | ABSTRACT
 # What stands above lists and boxes of the front: no section begins there.
 LABELS = frozenset({
     "keywords", "key words", "index terms", "articleinfo", "article info", "article history", "open access",
@@ -27,6 +38,12 @@ _NOTICE = re.compile(
     r"categories and subject|general terms|jel class|pacs\b|msc\b|\*|©|\(c\)|doi\b|https?:)",
     re.IGNORECASE,
 )
+IMPRINT_CHARS_MAX = 200
+_IMPRINT = re.compile(
+    r"\bvol(?:ume|\.)?\s*[0-9]|\bpp?\.\s*[0-9]|\bno\.\s*[0-9]|\bissn\b|\bdoi\b|https?://|©|"
+    r"\(\s*(?:19|20)[0-9]{2}\)\s*[0-9]|[0-9]\s*\((?:19|20)[0-9]{2}\)",
+    re.IGNORECASE,
+)
 _CAPTION = re.compile(
     r"(?:(?:supplementary|supporting|extended data|appendix)\s+)?"
     r"(?:figures?|figs?|tables?|box|scheme|chart|plate|map|algorithm|listing)\b\.?\s*(?:[0-9]|[A-Z]\b)",
@@ -38,8 +55,16 @@ _NUMBER = re.compile(
 )
 # "Karp, H.T. Kung", "Kopp, O.": names with initials, as an entry of a list of references begins.
 _NAMES = re.compile(r"\w[^\s,]*(?:\s[^\s,]+)?,\s(?:[A-Z]\.){1,3}")
+_NAME = r"[^\W\d_a-z][\w'\u2019-]+"
+_SURNAME = rf"(?:(?:van|von|de[rnl]?|d[aiu]|la|le|al|el|te[rn])\s){{0,3}}{_NAME}(?:\s{_NAME})?"
+_AUTHORED = re.compile(
+    rf"{_SURNAME}(?:,\s(?:[^\W\d_a-z]\.[\s-]?){{1,3}}|\s[^\W\d_a-z]{{1,3}}[,.]\s)"
+)
+_ENDED = re.compile(r"(?:[.)\]]|[0-9]|https?:\S+|doi\S+)$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u2e80-\U0003ffff]")  # or a sign of a script that has no letters
-_RUN_IN = re.compile(r"^(abstract|summary)\s*[.:\u2013\u2014-]+\s*(?=\S)", re.IGNORECASE)
+_RUN_IN = re.compile(
+    rf"^({'|'.join(sorted(ABSTRACT))})\s*[.:\u2013\u2014-]+\s*(?=\S)", re.IGNORECASE
+)
 # A line may begin with the year at the end of a sentence; no list is so long that its numbers would be years.
 _ENTRY = re.compile(
     r"^(?:\[(?P<square>[0-9]{1,4})\]|(?P<plain>(?!(?:1[5-9]|20)[0-9]{2}[.)])[0-9]{1,4})[.)])\s+"
@@ -71,6 +96,11 @@ def heading_level(line: str, *, is_cited: bool = False) -> int:
     title = found["title"]
     is_heading = is_words(title) or (len(title) > 1 and title.isalpha())
     return _depth(line) if is_heading and not _NAMES.match(title) else 0
+
+
+def is_imprint(text: str) -> bool:
+    """Whether a short paragraph is a line of the journal: its volume and pages, an address, a right."""
+    return len(text) <= IMPRINT_CHARS_MAX and _IMPRINT.search(text) is not None
 
 
 def is_notice(text: str) -> bool:
@@ -138,6 +168,14 @@ def entry_label(line: str) -> str:
     """The number with which a reference begins: [12] or 12."""
     found = _ENTRY.match(line)
     return "" if found is None else found["square"] or found["plain"]
+
+
+def begins_entry(line: str, *, after: str) -> bool:
+    """Whether a line of a list without numbers begins a reference: with a name, where the line above has ended.
+
+    Names go on in the next line behind a comma, and a title behind a word.
+    """
+    return _AUTHORED.match(line) is not None and _ENDED.search(after) is not None
 
 
 def without_label(line: str) -> str:

@@ -3,6 +3,7 @@
 A plain text says of nothing what it is. The title is its first paragraph; authors are not guessed.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from stateward.pipelines.literature.sections import (
     ABSTRACT,
     NAMED,
     REFERENCES,
+    begins_entry,
     entry_label,
     follows,
     heading_label,
@@ -29,6 +31,7 @@ from stateward.pipelines.literature.sections import (
     heading_text,
     ids_in,
     is_bold_heading,
+    is_imprint,
     is_notice,
     is_titled,
     is_words,
@@ -40,6 +43,10 @@ from stateward.pipelines.literature.sections import (
 FORMAT = "text"
 HEAD_CHARS = 4000  # where a paper names its own identifiers; further on they are those of others
 TITLE_CHARS_MAX = 400
+IMPRINTS_MAX = 3  # paragraphs of a journal above the title
+_SMALL_WORDS = "(?:to|of|the|in|by|and|on|at|for|as|or)"
+_LINKING = re.compile(rf"{_SMALL_WORDS}-\w")
+_LINKED = re.compile(rf"\w-{_SMALL_WORDS}-$")
 PRINTED_MIN = 3  # numbered headings that are larger or bold
 
 
@@ -76,7 +83,17 @@ def read_text(path: Path, *, pages_max: int, chars_max: int) -> Paper:
     """A text file."""
     document = read_document(path, pages_max=pages_max, chars_max=chars_max)
     pieces = [piece for page in document.pages for piece in _pieces(document, page.number)]
-    return paper_of(pieces, format_=FORMAT)
+    return paper_of(pieces, format_=FORMAT, title=_title_below_imprint(pieces))
+
+
+def _title_below_imprint(pieces: list[Piece]) -> Piece | None:
+    """The first words that are no line of a journal, where a text begins with one; None where it does not."""
+    first = pieces[: IMPRINTS_MAX + 1]
+    if not first or not is_imprint(first[0].text):
+        return None
+    below = (each for each in first if not is_imprint(each.text))
+    found = next(below, None)
+    return None if found is None or _begins_text(found) else found
 
 
 def _pieces(document: TextDocument, number: int) -> list[Piece]:
@@ -100,7 +117,12 @@ def _pieces(document: TextDocument, number: int) -> list[Piece]:
             continue
         is_heading = bool(heading_level(line, is_cited=is_cited))
         is_cited = plain_heading(line) in REFERENCES if is_heading else is_cited
-        if is_heading or entry_label(line.strip()):
+        is_entry = is_cited and lines and not entry_label(lines[0][0])
+        if (
+            is_heading
+            or entry_label(line.strip())
+            or (is_entry and begins_entry(line.strip(), after=lines[-1][0]))
+        ):
             close()
         lines.append((line.strip(), each.start, each.end))
         if is_heading:
@@ -117,13 +139,28 @@ def join_lines(lines: list[str]) -> str:
         is_broken = (
             text.endswith("-") and len(text) > 1 and text[-2].isalpha() and line[:1].islower()
         )
-        text = text[:-1] + line if is_broken else f"{text} {line}" if text else line
+        if is_broken:
+            text = (text if _is_compound(text, line) else text[:-1]) + line
+        else:
+            text = f"{text} {line}" if text else line
     return text
 
 
-def paper_of(pieces: list[Piece], *, format_: str, abstract: Piece | None = None) -> Paper:
-    """Pieces in reading order as a paper; `abstract` is the one that no heading calls so."""
-    reading = _Reading(abstract, has_printed_numbers=_has_printed_numbers(pieces))
+def _is_compound(before: str, behind: str) -> bool:
+    """Whether a line ends within a compound of several words, whose hyphens stay: state-of- / the-art."""
+    last, first = before.rpartition(" ")[2], behind.partition(" ")[0]
+    is_chain = "-" in last[:-1] and "-" in first
+    return is_chain or bool(_LINKING.match(first) or _LINKED.search(last))
+
+
+def paper_of(
+    pieces: list[Piece], *, format_: str, abstract: Piece | None = None, title: Piece | None = None
+) -> Paper:
+    """Pieces in reading order as a paper; `abstract` is the one that no heading calls so.
+
+    The title is the first of them, or the one that is named.
+    """
+    reading = _Reading(abstract, title, has_printed_numbers=_has_printed_numbers(pieces))
     text_at = _text_at(pieces)
     for place, piece in enumerate(pieces):
         reading.take(piece, is_front=place < text_at)
@@ -143,10 +180,13 @@ def _text_at(pieces: list[Piece]) -> int:
     for place, piece in enumerate(pieces):
         if piece.where.page != 1 and place:
             break
-        is_named = plain_heading(piece.text) in NAMED or run_in_abstract(piece.text) is not None
-        if place and is_named:
+        if place and _begins_text(piece):
             return place
     return 0
+
+
+def _begins_text(piece: Piece) -> bool:
+    return plain_heading(piece.text) in NAMED or run_in_abstract(piece.text) is not None
 
 
 def _has_printed_numbers(pieces: list[Piece]) -> bool:
@@ -164,8 +204,11 @@ def is_printed_heading(piece: Piece) -> bool:
 class _Reading:
     """Goes through the pieces and knows what comes next: title, abstract, sections, references."""
 
-    def __init__(self, abstract: Piece | None, *, has_printed_numbers: bool) -> None:
+    def __init__(
+        self, abstract: Piece | None, title: Piece | None, *, has_printed_numbers: bool
+    ) -> None:
         self.title = ""
+        self._title = title
         self._has_printed_numbers = has_printed_numbers
         self._abstract = abstract
         self.blocks: list[Block] = []
@@ -183,7 +226,9 @@ class _Reading:
         worded = 0 if is_item else heading_level(text, is_cited=is_cited)
         level = 0 if is_front else worded or int(is_printed)
         abstract = run_in_abstract(text)
-        if not self.title and plain_heading(text) not in ABSTRACT and abstract is None:
+        is_above = self._title is not None and piece is not self._title
+        is_named = plain_heading(text) in ABSTRACT or abstract is not None
+        if not (self.title or is_above or is_named):
             self.title = text[:TITLE_CHARS_MAX]
             self._add("title", text, piece)
         elif piece is self._abstract:
