@@ -125,3 +125,29 @@ def test_printed_totals_of_both_directions_prove_the_rows() -> None:
     one = reconcile(lines, totals={"debits": Decimal(5)})
 
     assert (both.status, one.status) == ("reconciled", "unchecked")
+
+
+OLDEST_FIRST = [("-10", "90"), ("-5", "85"), ("100", "185")]
+NEWEST_FIRST = OLDEST_FIRST[::-1]
+
+
+@pytest.mark.parametrize(
+    ("chain", "ends", "status"),
+    [
+        (OLDEST_FIRST, {"closing": 185}, "reconciled"),
+        (OLDEST_FIRST, {"closing": 150}, "differs"),
+        (OLDEST_FIRST, {"opening": 100}, "reconciled"),
+        (NEWEST_FIRST, {"opening": 100}, "reconciled"),
+        (NEWEST_FIRST, {"opening": 110}, "differs"),
+        (NEWEST_FIRST, {"closing": 185}, "reconciled"),
+        ([*OLDEST_FIRST, ("-5", None)], {"closing": 180}, "reconciled"),
+        ([*OLDEST_FIRST, ("-5", None)], {"closing": 185}, "differs"),
+    ],
+)
+def test_a_chain_leads_to_the_one_balance_that_is_printed_at_its_other_end(
+    chain: list[tuple[str, str | None]], ends: dict[str, int], status: str
+) -> None:
+    verdict = reconcile(lines(*chain), **{name: Decimal(end) for name, end in ends.items()})  # type: ignore[arg-type]
+
+    assert verdict.status == status
+    assert ("the balance at the end of the chain fails" in str(verdict)) == (status == "differs")

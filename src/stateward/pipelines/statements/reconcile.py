@@ -33,9 +33,7 @@ DECISIVE = ("sum", "chain")
 class ReconcileCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One check. `difference` is found minus expected, "" where it is no amount."""
 
-    name: (
-        str  # "sum", "chain", "debits", "credits", "count", "debit_count", "credit_count", "period"
-    )
+    name: str  # "sum", "chain", "end", "debits", "credits", "count", "debit_count", "credit_count", "period"
     holds: bool
     expected: str
     found: str
@@ -53,6 +51,7 @@ class ReconcileCheck(msgspec.Struct, frozen=True, kw_only=True):
 CHECK_NAMES = {
     "sum": "opening + sum = closing",
     "chain": "the chain of balances",
+    "end": "the balance at the end of the chain",
     "debits": "the printed total of debits",
     "credits": "the printed total of credits",
     "count": "the printed number of transactions",
@@ -287,6 +286,24 @@ class Reconciler:
             found=best.summary(),
             difference=best.gap,
         )
+        if not best.breaks:
+            yield from self._end(chain for chain in chains if not chain.breaks)
+
+    def _end(self, chains: Iterable["_Chain"]) -> Iterable[ReconcileCheck]:
+        """Whether a chain ends with the one printed balance that it did not start from; both are checked by the sum."""
+        if (self._opening is None) == (self._closing is None):
+            return
+        ends = [(self._opening if c.is_backward else self._closing, c.end) for c in chains]
+        expected, found = ends[0]
+        if expected is None or any(printed in (None, reached) for printed, reached in ends):
+            return
+        yield ReconcileCheck(
+            name="end",
+            holds=False,
+            expected=f"{expected:f}",
+            found=f"{found:f}",
+            difference=f"{found - expected:f}",
+        )
 
     def _printed_totals(self) -> Iterable[ReconcileCheck]:
         found = {
@@ -352,6 +369,11 @@ class _Chain:
             self._last = balance
             carried = ZERO
         self._carried = carried - amount if self.is_backward else carried
+
+    @property
+    def end(self) -> Decimal:
+        """The balance behind the last row: the closing one, or where the newest row comes first, the opening one."""
+        return (self._last or ZERO) + self._carried
 
     def _break(self, gap: Decimal, number: int) -> None:
         self.breaks += 1

@@ -10,6 +10,7 @@ from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.rows import DATED, DraftRow, PrintedFact
 from stateward.pipelines.statements.pdf.titles import TITLE_WORDS_MAX
 from stateward.pipelines.statements.pdf.tokens import StatementLine
+from stateward.pipelines.statements.reconcile import RowAmounts, reconcile
 
 FIGURES_MIN = 3  # fewer are found anywhere
 PAIRS_MAX = 64  # a statement prints a handful; more would be a table that is not one
@@ -35,6 +36,7 @@ def balance_pairs(facts: Sequence[PrintedFact], terms: ReadingTerms) -> list[Bal
     rights: list[KnownBalance] = [*reversed(closings)] or [None]
     # One balance is not both: then a statement would add up of which no row was read.
     pairs = [(left, right) for left in lefts for right in rights if not _is_one(left, right)]
+    pairs += [(last, None)] if not openings and last else []
     return pairs[:PAIRS_MAX]
 
 
@@ -111,6 +113,18 @@ def _balance(text: str, terms: ReadingTerms) -> Decimal | None:
 def matching_pair(pairs: Sequence[BalancePair], total: Decimal) -> BalancePair | None:
     """The pair between which the rows add up."""
     return next((pair for pair in pairs if adds_up(*pair, total)), None)
+
+
+def leading_end(pairs: Sequence[BalancePair], lines: Sequence[RowAmounts]) -> BalancePair | None:
+    """Where one balance may be of either end, the end at which the running balances lead to it."""
+    ends = [pair for pair in pairs if (pair[0] is None) != (pair[1] is None)]
+    if len(ends) < 2:
+        return None
+    for opening, closing in ends:
+        left, right = (each and each[1] for each in (opening, closing))
+        if reconcile(lines, opening=left, closing=right).is_reconciled:
+            return opening, closing
+    return None
 
 
 def adds_up(opening: KnownBalance, closing: KnownBalance, total: Decimal) -> bool:

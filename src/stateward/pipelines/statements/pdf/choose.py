@@ -22,6 +22,7 @@ from stateward.pipelines.statements.pdf.balance_pairs import (
     KnownBalance,
     adds_up,
     balance_pairs,
+    leading_end,
     matching_pair,
 )
 from stateward.pipelines.statements.pdf.rows import (
@@ -351,7 +352,12 @@ def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> Trie
     own = balance_pairs(draft.facts, terms)
     shared = balance_pairs(draft.facts + draft.shared, terms)
     total = sum((line.amount for line in lines), Decimal(0))
-    opening, closing = matching_pair(own, total) or matching_pair(shared, total) or own[0]
+    opening, closing = (
+        matching_pair(own, total)
+        or matching_pair(shared, total)
+        or leading_end(own, lines)
+        or own[0]
+    )
     is_summed = adds_up(opening, closing, total)
     result = reconcile(
         lines,
