@@ -534,6 +534,11 @@ class Assembler:
         elif is_open or begin_with_days(tried, self.tables):
             message = "two columns of dates differ, and only one has a name: the other may be the day of the booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
+        if any(table.has_open_days for table in self.tables):
+            message = (
+                "a date stands between two amounts that have none beside them, and may be of either"
+            )
+            self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         said = [bool(row.description or row.counterparty or row.reference) for row in tried.rows]
         if 0 < said.count(False) <= len(said) * TEXTLESS_MAX:
             message = f"{said.count(False)} rows have no text, although the others do: the PDF may hide it"

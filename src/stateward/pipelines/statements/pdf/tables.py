@@ -25,6 +25,7 @@ from stateward.pipelines.statements.pdf.columns import (
     parts_of,
     possible_names,
 )
+from stateward.pipelines.statements.pdf.dates_below import move_dates_up
 from stateward.pipelines.statements.pdf.fields import ParsedLine, parse_line
 from stateward.pipelines.statements.pdf.inferred_heading import (
     infer_heading,
@@ -51,6 +52,7 @@ class PdfTable(msgspec.Struct):
     parts: list[tuple[TableHeading, list[ParsedLine]]] = []  # several, if they are side by side
     is_amount_last: bool = False  # of its rows, each of several lines
     has_open_texts: bool = False  # they may stand above their rows, or below them
+    has_open_days: bool = False  # a date may be of the amount above it, or of the one below
 
 
 def tables_of(pages: list[list[StatementLine]]) -> list[PdfTable]:
@@ -213,6 +215,7 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
                 for part, lines in _side_by_side(table)
             ]
         _join_centred(group)
+        _put_dates_up(group)
         everything = [one for table in group for _, parsed in table.parts for one in parsed]
         is_last = is_amount_last(everything)
         for table in group:
@@ -233,6 +236,16 @@ def _join_centred(tables: Sequence[PdfTable]) -> None:
     for table in tables:
         table.has_open_texts = has_open_texts
         table.parts = [(part, next(found)) for part, _ in table.parts]
+
+
+def _put_dates_up(tables: Sequence[PdfTable]) -> None:
+    """Give the amounts of rows whose date is on their last line that date."""
+    moved, is_open = move_dates_up([each for table in tables for each in table.parts])
+    found = iter(moved or ())
+    for table in tables:
+        table.has_open_days = is_open
+        if moved is not None:
+            table.parts = [(part, next(found)) for part, _ in table.parts]
 
 
 def _take_day_lines(heading: TableHeading, lines: Sequence[StatementLine]) -> None:

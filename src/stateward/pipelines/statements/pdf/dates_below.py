@@ -1,0 +1,86 @@
+"""Rows whose date stands on their last line: below the amount, not beside or above it.
+
+Balances say nothing of days. Where a row prints its date below its amount, the usual reading (a row without a date is
+of the day above) gives each row the day of another one, and every sum holds. So the order of the lines decides: amounts
+and dates must alternate without one that is left over, and where they fit in neither way the days are doubted.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.columns import TableHeading
+from stateward.pipelines.statements.pdf.fields import ParsedLine, has_letters
+
+PAIRS_MIN = 2  # amounts with a date below them: a single one may be followed by a note with a date
+PITCH_MAX = 1.9  # of the line height: how far a date is below the line before it in its row
+# What a line is, in the pattern of a table; a day is a date alone.
+ROW, AMOUNT, DATE, DAY, OTHER, END = "RADL |"
+_BELOW = re.compile(r"(?:A[DL])+")
+_BELOW_SEVERAL = re.compile(r"(?:A+[DL])+")
+_OPEN = re.compile(r"A.*D")
+
+Part = tuple[TableHeading, list[ParsedLine]]
+
+
+def move_dates_up(parts: Sequence[Part]) -> tuple[list[list[ParsedLine]] | None, bool]:
+    """The lines of similar tables with each date moved up to its amount, None if it stands there; and a doubt.
+
+    The doubt: an amount without a date stands above a date without an amount, and other rows are of another kind.
+    """
+    kinds = [list(_kinds(parsed)) for _, parsed in parts]
+    runs = [run for each in kinds for run in re.split(r"[R|]", "".join(each).replace(" ", ""))]
+    runs = [run for run in runs if run]
+    has_days = any(heading.has_day_lines for heading, _ in parts)
+    is_several = not any(ROW in each for each in kinds)
+    pattern = _BELOW_SEVERAL if is_several else _BELOW
+    pairs = sum(kind in (DATE, DAY) for each in kinds for kind in each)
+    if has_days or pairs < PAIRS_MIN or not all(map(pattern.fullmatch, runs)):
+        return None, not has_days and any(map(_OPEN.fullmatch, runs))
+    return [
+        _move_lines(parsed, each) for (_, parsed), each in zip(parts, kinds, strict=True)
+    ], False
+
+
+def _kinds(parsed: Sequence[ParsedLine]) -> Iterator[str]:
+    """What each line is: a row, an amount, a date, something else; END also stands for a date far below."""
+    before: list[ParsedLine | None] = [None, *parsed]
+    for above, one in zip(before, parsed, strict=False):
+        if one.date and one.money:
+            yield ROW
+        elif one.date:
+            is_near = above is not None and _is_near(above, one)
+            yield (DATE if one.text else DAY) if is_near else END
+        elif one.has_amount:
+            yield AMOUNT if has_letters(one.text) and not _is_label(one) else END
+        else:
+            yield OTHER
+
+
+def _is_near(above: ParsedLine, one: ParsedLine) -> bool:
+    is_same_page = above.line.page == one.line.page
+    return is_same_page and one.line.base - above.line.base <= PITCH_MAX * one.line.height
+
+
+def _is_label(one: ParsedLine) -> bool:
+    """Whether a line without a date is named like a balance or a total."""
+    text = vocab.simplify(one.text)
+    labels = (*vocab.BALANCE_LABELS.values(), *vocab.TOTAL_LABELS.values(), vocab.SUMS)
+    return any(each.prefix(text) for each in labels)
+
+
+def _move_lines(parsed: Sequence[ParsedLine], kinds: Sequence[str]) -> list[ParsedLine]:
+    """The lines of one table with the dates moved up."""
+    found = list(parsed)
+    waiting: list[int] = []
+    for at, kind in enumerate(kinds):
+        if kind == AMOUNT:
+            waiting.append(at)
+        elif kind in (DATE, DAY):
+            for row in waiting:
+                found[row] = replace(found[row], date=found[at].date)
+            found[at] = replace(found[at], date="")
+            waiting = []
+    return found
