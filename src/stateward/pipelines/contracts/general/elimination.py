@@ -20,7 +20,7 @@ from stateward.pipelines.contracts.general.effective import (
     is_of_something_else,
 )
 from stateward.pipelines.contracts.general.law import ADJECTIVES, FEDERAL, NAMES, NamedLaw
-from stateward.pipelines.contracts.general.names import PartyName
+from stateward.pipelines.contracts.general.names import PartyName, key
 from stateward.pipelines.contracts.general.parties import Party, is_letter
 from stateward.pipelines.contracts.general.preamble import companies_in, zone_end
 from stateward.pipelines.contracts.general.prose import Prose
@@ -170,6 +170,7 @@ _SIGNED_FOR = re.compile(
     r"\b(?:for\s+and\s+on\s+behalf\s+of|executed\s+(?:and\s+delivered\s+)?as\s+a\s+deed\s+by)\s+(?=[A-Z])",
     re.IGNORECASE,
 )
+PROSE_WORDS = 9  # a line with so many words is part of a paragraph
 SIGNED_FROM, SIGNED_CHARS = 0.5, 90  # of the text: signatures come later; of a name in one
 _ITEM = re.compile(r"(?<!\S)\([1-9]\)\s+(?=[A-ZÄÖÜ])")
 LIST_BEFORE, LIST_CHARS = 60, 1600  # before the first name of a list, and all of it
@@ -366,6 +367,31 @@ def _find_strangers(prose: Prose, named: list[PartyName]) -> Iterator[PartyName]
                     one.key in name.key or name.key in one.key for one in named
                 ):
                     yield name
+    yield from _find_at_foot(prose, named)
+
+
+def _find_at_foot(prose: Prose, named: list[PartyName]) -> Iterator[PartyName]:
+    """Companies below the last sentence, where the signatures are, that are none of the parties and belong to none."""
+    first = max(
+        (
+            row.end
+            for row in prose.rows
+            if len(row.text.split()) >= PROSE_WORDS and "\t" not in row.text
+        ),
+        default=0,
+    )
+    rows = [row for row in prose.rows if row.start >= max(first, SIGNED_FROM * len(prose.text))]
+    cells = [cell.strip() for row in rows for cell in row.text.split("\t")]
+    if not any(one.key in key(cell) for one in named for cell in cells):
+        return  # the parties do not sign there, so it may be the foot of a page or a list of addresses
+    for cell in cells:
+        for name in companies_in(cell, 0, len(cell)):
+            if (
+                _last_word(name) in _FORMS
+                and not any(one.key in name.key or name.key in one.key for one in named)
+                and not _BELONGS.search(cell[: name.start])
+            ):
+                yield name
 
 
 def _find_listed(prose: Prose, named: list[PartyName]) -> str:

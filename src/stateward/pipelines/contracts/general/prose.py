@@ -32,6 +32,8 @@ _ABBREVIATED = re.compile(
     r"bzw|Nr|Abs|Str)|\b[A-Z])\Z"
 )
 
+# A plain text parts its columns, as those of signatures, by blanks. The offsets of what follows stay.
+_WIDE = re.compile(r"(?<=\S) {4,}(?=\S)")
 
 # A row of a table whose first cell is a heading of the contract is a statement of its own.
 _LABELLED = re.compile(
@@ -125,6 +127,7 @@ class Prose:
         for page in self._document.pages:
             for index, line in enumerate(page.lines):
                 text = page.text[line.start : line.end].translate(_PLAIN)
+                text = _WIDE.sub(lambda gap: "\t" + gap[0][1:], text)
                 is_edge = index < 2 or index >= len(page.lines) - 2
                 if not text.strip() or (is_edge and _COUNTER.fullmatch(text)):
                     continue
