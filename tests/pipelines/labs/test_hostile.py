@@ -40,10 +40,10 @@ LAUGHS = """<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b"><!ENTITY c "&a;&a;"
     ],
 )
 def test_what_is_no_report_is_refused_with_its_code(tmp_path: Path, data: bytes, code: str) -> None:
-    failed = failure(parsed(tmp_path, data))
+    first, last = (failure(parsed(tmp_path, data, retry_count=tried)) for tried in (0, 1))
 
-    assert failed.code == code
-    assert not failed.is_retryable
+    assert (first.code, first.is_retryable) == (code, code == "CORRUPT_FILE")
+    assert not last.is_retryable
 
 
 def test_many_comments_before_an_element_are_read_once(tmp_path: Path) -> None:
@@ -104,3 +104,51 @@ def test_encodings_of_tables(tmp_path: Path) -> None:
     for encoding in ("utf-8", "utf-8-sig", "cp1252", "utf-16"):
         (row,) = rows_of(parsed(tmp_path, text.encode(encoding)))
         assert row["test"] == "Hämoglobin", encoding
+
+
+def fhir_bundle() -> str:
+    observations = [
+        {
+            "resourceType": "Observation", "status": "final", "code": {"coding": [{"code": "x"}], "text": name},
+            "note": [{"text": "a } in a [ text"}], "valueQuantity": {"value": value, "unit": "mmol/L"},
+        }
+        for name, value in (("Glucose", 5), ("Sodium", 140), ("Potassium", 4))
+    ]  # fmt: skip
+    entries = [{"resource": each} for each in observations]
+    return json.dumps(
+        {"resourceType": "Bundle", "meta": {"tag": [{"code": "y"}]}, "entry": entries}
+    )
+
+
+def ccda_document() -> str:
+    result = (
+        '<component><observation moodCode="EVN"><templateId root="2.16.840.1.113883.10.20.22.4.2"/>'
+        '<code displayName="{}"/><value xsi:type="PQ" value="{}" unit="mmol/L"/></observation></component>'
+    )
+    told = "".join(
+        result.format(*each) for each in (("Glucose", 5), ("Sodium", 140), ("Potassium", 4))
+    )
+    return (
+        '<ClinicalDocument xmlns="urn:hl7-org:v3" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><entry>'
+        f"<organizer>{told}</organizer></entry></ClinicalDocument>"
+    )
+
+
+@pytest.mark.parametrize("text", [fhir_bundle(), ccda_document()])
+def test_a_report_that_is_cut_off_anywhere_gives_whole_results_on_a_later_attempt_and_is_flagged(
+    tmp_path: Path, text: str
+) -> None:
+    whole = [(each["test"], each["value"]) for each in rows_of(parsed(tmp_path, text))]
+    read = set[int]()
+    for end in range(len(text) // 3, len(text) - 1, 7):
+        first = failure(parsed(tmp_path, text[:end]))
+        later = parsed(tmp_path, text[:end], retry_count=1)
+
+        assert (first.code, first.is_retryable) == ("CORRUPT_FILE", True)
+        if isinstance(later, Failed):
+            continue
+        found = [(each["test"], each["value"]) for each in rows_of(later)]
+        assert found == whole[: len(found)]
+        assert later.facts["flags"] == ["DAMAGED"]
+        read.add(len(found))
+    assert read >= {1, 2}

@@ -16,6 +16,7 @@ from stateward.pipelines.kit.xml import local_name, parse_xml
 from stateward.pipelines.labs.analytes import is_loinc
 from stateward.pipelines.labs.model import (
     BAD_CODE,
+    DAMAGED,
     UNSUPPORTED_VALUE,
     LabReading,
     Observation,
@@ -60,7 +61,8 @@ Element: TypeAlias = etree._Element
 
 def read_ccda(source: ReportSource) -> LabReading:
     """Every result of a document."""
-    root = _root(source.data())
+    reading = LabReading(format="ccda", observations=[], decisions=[], skipped={}, patients=1)
+    root = _root(source, reading)
     if local_name(root) != "ClinicalDocument":
         raise FatalFailure(
             "the XML is no clinical document (CDA); export the report as C-CDA, FHIR or HL7",
@@ -68,7 +70,6 @@ def read_ccda(source: ReportSource) -> LabReading:
         )
     patient = _patient(root, source)
     narrative = _narrative(root)
-    reading = LabReading(format="ccda", observations=[], decisions=[], skipped={}, patients=1)
     for element in root.iter():
         if local_name(element) != "observation" or element.get("moodCode", "EVN") != "EVN":
             continue
@@ -91,11 +92,16 @@ def read_ccda(source: ReportSource) -> LabReading:
     return reading
 
 
-def _root(data: bytes) -> Element:
+def _root(source: ReportSource, reading: LabReading) -> Element:
+    """The document; of a damaged one, on a later attempt, all but the observation in which it may end."""
+    data = source.data()
     if part := _PART.match(data):
         data = _WHOLE % data[part.end() :]
+    damage: list[str] = []
     try:
-        return parse_xml(data, name="the report")
+        root = parse_xml(
+            data, name="the report", on_damaged=damage.append if source.attempt else None
+        )
     except FatalFailure as error:
         if error.code != CORRUPT_FILE:
             raise FatalFailure(error.message, code=error.code) from None
@@ -104,6 +110,18 @@ def _root(data: bytes) -> Element:
             "the XML of the report is damaged or incomplete; save or download it again",
             code=CORRUPT_FILE,
         ) from None
+    if damage:
+        _drop_last_observation(root)
+        reading.decisions.append(
+            f"{DAMAGED}: the file ends too early or is damaged, and results may be missing; the last one is left out"
+        )
+    return root
+
+
+def _drop_last_observation(root: Element) -> None:
+    observations = [each for each in root.iter() if local_name(each) == "observation"]
+    if observations and (parent := observations[-1].getparent()) is not None:
+        parent.remove(observations[-1])
 
 
 def _is_result(observation: Element) -> bool:

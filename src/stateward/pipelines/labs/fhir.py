@@ -14,6 +14,7 @@ from stateward.pipelines.kit.failures import CORRUPT_FILE
 from stateward.pipelines.labs.analytes import is_loinc
 from stateward.pipelines.labs.model import (
     BAD_CODE,
+    DAMAGED,
     UNIT_UNSURE,
     UNSUPPORTED_VALUE,
     LabReading,
@@ -22,6 +23,7 @@ from stateward.pipelines.labs.model import (
 )
 from stateward.pipelines.labs.persons import SEVERAL, UNTOLD, Person, are_several
 from stateward.pipelines.labs.source import ReportSource
+from stateward.pipelines.labs.torn import whole_part
 from stateward.pipelines.labs.units import candidates
 
 DEPTH_MAX = 60
@@ -67,10 +69,10 @@ Object = dict[str, Any]
 
 def read_fhir(source: ReportSource) -> LabReading:
     """Every laboratory observation of a document."""
-    document = _decode(source.data())
+    reading = LabReading(format="fhir", observations=[], decisions=[], skipped={})
+    document = _document(source, reading)
     resources = list(_resources(document))
     index = _index(resources)
-    reading = LabReading(format="fhir", observations=[], decisions=[], skipped={})
     grouped = _reports(resources, index)
     patients: set[str] = set()
     persons: dict[int, list[Person]] = {}  # of each report; 0 for observations of none
@@ -135,8 +137,24 @@ def _person(resource: Object, index: Mapping[str, Object]) -> Person:
     )
 
 
-def _decode(data: bytes) -> Json:
-    text = data.decode("utf-8-sig")
+def _document(source: ReportSource, reading: LabReading) -> Json:
+    """The document; of one that ends too early, on a later attempt, the resources of its bundle that are whole."""
+    text = source.data().decode("utf-8-sig")
+    try:
+        return _decode(text)
+    except FatalFailure:
+        whole = whole_part(text) if source.attempt else ""
+        document = _decode(whole) if whole else None
+        is_cut = isinstance(document, list) or (document or {}).get("resourceType") == "Bundle"
+        if not is_cut:  # a resource without what was cut off says something else
+            raise
+        reading.decisions.append(
+            f"{DAMAGED}: the file ends too early, and results may be missing; those that are whole were read"
+        )
+        return document
+
+
+def _decode(text: str) -> Json:
     spans = _object_spans(text)
     try:
         found = json.loads(

@@ -3,7 +3,7 @@
 import re
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.kit.failures import EMPTY_DOCUMENT, NO_TEXT
+from stateward.pipelines.kit.failures import EMPTY_DOCUMENT, NO_TEXT, damage_is_retried
 from stateward.pipelines.kit.files import OLE, ZIP, foreign_file, is_binary, is_empty, is_pdf
 from stateward.pipelines.labs.model import LabReading
 from stateward.pipelines.labs.source import ReportSource, private
@@ -49,7 +49,7 @@ def read_report(source: ReportSource) -> LabReading:
     """The observations of a document of any format. Nothing that it says is in a failure."""
     with source.path.open("rb") as file:
         kind = format_of(file.read(HEAD_BYTES))
-    with private(kind.upper()):
+    with damage_is_retried(source.attempt), private(kind.upper()):
         reading = _read(kind, source)
     if not reading.observations:
         left_out = "".join(f"; {count} {why}" for why, count in sorted(reading.skipped.items()))
