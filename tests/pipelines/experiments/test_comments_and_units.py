@@ -17,6 +17,16 @@ def test_a_row_of_units_says_more_than_the_letter_of_a_heading(tmp_path: Path) -
     assert [found[name]["unit"] for name in ("chl_a", "ph_m")] == ["µg/L", ""]
 
 
+def test_cells_that_hold_their_units_are_told_apart_from_codes(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{at}B,{told},1{at}.03.2026\n" for at, told in enumerate(("12.1 mm", "1.25cm", "11.9 mm"))
+    )
+
+    (note,) = run(f"id,length,day\n{rows}", tmp_path).notes
+
+    assert note.startswith("NUMBERS_AS_TEXT: table, length: the cells hold their units (mm, cm)")
+
+
 def test_a_number_that_a_comment_calls_missing_is_no_value(tmp_path: Path) -> None:
     found = run("# Buoy 3; missing = -999\nid,temp\n1,12.5\n2,-999\n3,13.5\n", tmp_path)
 

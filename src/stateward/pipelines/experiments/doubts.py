@@ -27,6 +27,11 @@ NINES = re.compile(
 SENTINEL_FACTOR = 10  # of the largest other value
 _KEY = re.compile(r"[^\W\d_]{1,8}[-_ ]?[0-9]{1,8}[a-z]?")
 
+_MEASURED = re.compile(
+    r"[+-]?[0-9]+(?P<part>[.,][0-9]+)?\s*(?![eE][+-]?[0-9])(?P<unit>[^\d\s.,;+-][^\s.,;]{0,9})"
+)
+UNITS_MAX = 3  # different ones that are told of
+
 Rows = Sequence[Mapping[str, str | None]]
 
 
@@ -98,6 +103,16 @@ def _explains(group: str, rows: Rows, low: Sequence[int], high: Sequence[int]) -
     """Whether a column has other values at one level than at the other, and few of them."""
     sides = [{rows[at][group] for at in side} for side in (low, high)]
     return sides[0].isdisjoint(sides[1]) and 2 * sum(map(len, sides)) <= len(low) + len(high)
+
+
+def units_in_cells(texts: Sequence[str]) -> list[str]:
+    """The units of a column whose cells are numbers with their units, as `12.1 mm`; none of one of codes, as `12B`."""
+    found = [_MEASURED.fullmatch(text.strip()) for text in texts]
+    told = [each for each in found if each is not None]
+    if len(told) < max(len(texts), 2):
+        return []
+    units = [*dict.fromkeys(each["unit"] for each in told)]
+    return units if any(each["part"] for each in told) and len(units) <= UNITS_MAX else []
 
 
 def repeated_rows(rows: Rows) -> tuple[int, str]:

@@ -18,7 +18,7 @@ import msgspec
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields, Json
 from stateward.definition.display import cell_text, harmless
-from stateward.pipelines.experiments.doubts import NINES, doubts_of, is_apart
+from stateward.pipelines.experiments.doubts import NINES, doubts_of, is_apart, units_in_cells
 from stateward.pipelines.experiments.plots import histogram, histogram_svg, scatter_svg
 from stateward.pipelines.experiments.schema import (
     CellFault,
@@ -376,6 +376,11 @@ def _text_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> 
             yield (
                 f"{NUMBERS_AS_TEXT}: {table.name}, {field.name}: {signs}, so that nothing tells which sign holds, and "
                 "the column has no statistics; export it again with one"
+            )
+        if units := units_in_cells(texts):
+            yield (
+                f"{NUMBERS_AS_TEXT}: {table.name}, {field.name}: the cells hold their units ({', '.join(units)}), so "
+                "that the column has no statistics; write the unit into the heading, and numbers of one unit below it"
             )
         if words and len(words) <= TEXT_SHARE * len(texts):
             shown = ", ".join(repr(each) for each in dict.fromkeys(words[:SHOWN_WORDS]))
