@@ -331,7 +331,7 @@ def test_bmecat_without_any_price_is_a_catalogue_and_says_so(tmp_path: Path) -> 
     ("quantity", "factor", "is_noted"),
     [("100", "", True), ("", "0.85", True), ("1", "1.0", False), ("", "", False)],
 )
-def test_a_price_of_bmecat_that_is_not_of_one_unit_is_noted(
+def test_a_product_of_bmecat_whose_price_is_not_of_one_unit_is_flagged(
     tmp_path: Path, quantity: str, factor: str, *, is_noted: bool
 ) -> None:
     scaled = f"<PRICE_FACTOR>{factor}</PRICE_FACTOR>" if factor else ""
@@ -340,6 +340,7 @@ def test_a_price_of_bmecat_that_is_not_of_one_unit_is_noted(
 
     found = read(tmp_path, bmecat(amount, several))
 
+    assert ("PRICE_NOT_OF_ONE" in found.product.get("flags", ())) is is_noted
     assert ("PRICE_NOT_OF_ONE" in found.notes) is is_noted
     assert found.product["price"] == "31.20"
 

@@ -4,7 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from stateward.pipelines.catalogs.objects import PrintedCells, put_cell
+from stateward.pipelines.catalogs.objects import (
+    PRICE_FACTOR,
+    PRICE_QUANTITY,
+    PrintedCells,
+    put_cell,
+)
 from stateward.pipelines.catalogs.tables import no_catalog
 from stateward.pipelines.kit.xml import local_name
 
@@ -12,7 +17,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 # The kinds of prices, the one that the customer pays first; `nrp` is the recommended retail price.
-PRICE_QUANTITY, PRICE_FACTOR = "price quantity", "price factor"
 PRICE_TYPES = ("net_customer", "net_customer_exp", "net_list", "gros_list")
 RECOMMENDED = "nrp"
 GROUPS_DEPTH_MAX = 20
@@ -131,11 +135,6 @@ def _prices(article: "_Element") -> PrintedCells:
             PRICE_FACTOR: _first(price, "PRICE_FACTOR"),
         }
     return cells
-
-
-def is_one(text: str) -> bool:
-    """Whether a printed quantity or factor changes nothing."""
-    return not text or _number(text) == 1
 
 
 def _number(text: str) -> float:

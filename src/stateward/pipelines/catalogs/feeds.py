@@ -5,16 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stateward.pipelines.catalogs.bmecat import (
-    PRICE_FACTOR,
-    PRICE_QUANTITY,
     Bmecat,
     Row,
     is_bmecat,
-    is_one,
     without_document_type,
 )
 from stateward.pipelines.catalogs.headings import is_heading, is_product
-from stateward.pipelines.catalogs.model import CatalogReading, ProductPlace
+from stateward.pipelines.catalogs.model import CatalogReading
 from stateward.pipelines.catalogs.objects import (
     TRANSPARENT,
     ObjectMaker,
@@ -44,7 +41,7 @@ def read_xml(path: Path, *, is_lenient: bool = False) -> CatalogReading:
         catalog = Bmecat(root)
         reading.currency = catalog.currency
         reading.currency_why = "the header of the catalogue names it" if catalog.currency else ""
-        rows = _with_price_notes(catalog.rows(), reading)
+        rows = catalog.rows()
         if not catalog.has_prices():
             reading.note("NO_PRICES", "no article has a price; they are accepted without one")
     else:
@@ -60,20 +57,6 @@ def read_xml(path: Path, *, is_lenient: bool = False) -> CatalogReading:
         rows = _without_last(rows)  # its text may have been cut off, and a price with it
     reading.batches = ObjectMaker(reading).batches(rows)
     return reading
-
-
-def _with_price_notes(rows: Iterator[Row], reading: CatalogReading) -> Iterator[Row]:
-    """The rows of BMEcat; a price that is not that of one unit is noted, because it is kept as it is printed."""
-    for number, line, cells in rows:
-        quantity, factor = (cells.get(name, "") for name in (PRICE_QUANTITY, PRICE_FACTOR))
-        if not (is_one(quantity) and is_one(factor)):
-            told = f"quantity {quantity or 1}, factor {factor or 1}"
-            reading.note(
-                "PRICE_NOT_OF_ONE",
-                f"the price is not that of one unit ({told}), and is kept as printed",
-                ProductPlace(number, line),
-            )
-        yield number, line, cells
 
 
 def _without_last(rows: Iterator[Row]) -> Iterator[Row]:

@@ -25,7 +25,7 @@ class PrintedProduct(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """
 
     where: ProductPlace
-    fault: str = ""  # what is wrong with the row as a row: LONG_ROW, SHORT_ROW, PRICE_ORDER
+    fault: str = ""  # what is wrong with the row as a row: LONG_ROW, SHORT_ROW, PRICE_ORDER, PRICE_NOT_OF_ONE
     handle: str = ""
     sku: str = ""
     number: str = ""

@@ -117,6 +117,7 @@ FLAGS = {
     "PRICE_RANGE": "a range is printed; the price is the lowest of it",
     "ZERO_PRICE": "the price is zero",
     "PRICE_ORDER": "the price and another price of the row are the other way round than in the other rows",
+    "PRICE_NOT_OF_ONE": "the price is not that of one unit (see its quantity and factor), and is kept as printed",
     "OTHER_PRICE_UNREADABLE": "the sale or list price cannot be read, and is left out",
     "SALE_ABOVE_PRICE": "the sale price is higher than the price",
     "SALE_DATES_UNREADABLE": "the days of the sale cannot be read for sure, and are left out",

@@ -53,6 +53,9 @@ OBJECTS_MAX = 1_000_000  # that are saved of a torn file
 TRANSPARENT = frozenset(
     {"offers", "pricing", "prices", "identifiers", "details", "attributes", "node"}
 )
+# What says that a price is not that of one unit, where it is another number than 1.
+PRICE_QUANTITY, PRICE_FACTOR = "price quantity", "price factor"
+PRICE_NOT_OF_ONE = "PRICE_NOT_OF_ONE"
 PRICE_LISTS = frozenset({"pricing", "prices"})
 JSON_API = frozenset({"id", "type", "attributes", "relationships", "links", "meta"})
 # What an attribute is called in a list of them.
@@ -63,6 +66,7 @@ KIND_VALUES = frozenset({"value", "id", "code", "number", "identifier"})
 LANGUAGE_NAMES = frozenset(
     {"lang", "language", "locale", "languagecode", "language_code", "langcode"}
 )
+_ONE = re.compile(r"0*1(?:[.,]0*)?")
 _LANGUAGE = re.compile(
     r"(?:ar|bg|cs|da|de|el|en|es|et|fi|fr|he|hr|hu|it|ja|ko|lt|lv|nb|nl|no|pl|pt|ro|ru|sk|sl|sv|tr|uk|zh)"
     r"(?:[-_][A-Za-z]{2})?"
@@ -166,7 +170,7 @@ class ObjectMaker:
             roles["title"] = roles.pop("description")
         if not {"price", "sale_price"} & named and "list_price" in named:
             self._lend_list_price(roles)
-        return Observation(where, **roles, other=other)
+        return Observation(where, _fault_of_quantity(cells), **roles, other=other)
 
     def _lend_list_price(self, roles: dict[str, str]) -> None:
         columns = self._reading.columns
@@ -185,6 +189,13 @@ class ObjectMaker:
             name = columns[chosen][0]
             self._reading.columns[name] = "price"
             roles["price"] = bare.pop(name)
+
+
+def _fault_of_quantity(cells: PrintedCells) -> str:
+    """The flag of a price of several units; it is kept as it is printed."""
+    told = (cells.get(name, "") for name in (PRICE_QUANTITY, PRICE_FACTOR))
+    is_of_one = all(not text or _ONE.fullmatch(text.strip()) for text in told)
+    return "" if is_of_one else PRICE_NOT_OF_ONE
 
 
 def _may_be_price(name: str) -> bool:
