@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
@@ -19,7 +20,7 @@ from stateward.core.stemming import stem, terms_of
 from stateward.definition.search import fact_test
 from stateward.pipelines.literature import PLUGIN
 from stateward.pipelines.literature.citations import bibtex, csl_json, ris
-from stateward.pipelines.literature.finding import RANKING
+from stateward.pipelines.literature.finding import RANKING, paper_document
 from stateward.pipelines.literature.lists import entries_of
 from stateward.pipelines.literature.paper import Author, Journal, Metadata
 from stateward.pipelines.literature.retrieval import judge
@@ -320,3 +321,24 @@ def test_a_collection_is_judged_by_its_relevant_documents(tmp_path: Path) -> Non
     assert (score.documents, score.queries, score.ndcg_at_10) == (2, 2, 1.0)
     with pytest.raises(InvalidRequest):
         judge(tmp_path, queries="all")
+
+
+@pytest.mark.parametrize(
+    ("named", "language"),
+    [
+        ("eng", "en"),
+        ("en-US", "en"),
+        ("English", "en"),
+        ("fra", "fr"),
+        ("fre", "fr"),
+        ("tlh", "tlh"),
+    ],
+)
+def test_papers_of_one_language_are_found_whatever_their_source_calls_it(
+    named: str, language: str
+) -> None:
+    paper = replace(PAPER, language=named)
+
+    found = paper_document({"metadata": msgspec.to_builtins(paper)}, [])
+
+    assert found.facts["language"] == language

@@ -10,7 +10,7 @@ from stateward.core.ranking import RankedField, Ranking
 from stateward.core.text_search import fold
 from stateward.definition.search import RankedDocument
 from stateward.pipelines.literature.identifiers import SCHEMES, match_key
-from stateward.pipelines.literature.paper import Metadata
+from stateward.pipelines.literature.paper import Metadata, language_code
 
 # Chosen on the Cranfield queries 1 to 112.
 RANKING = Ranking(
@@ -74,7 +74,7 @@ def _facts(metadata: Metadata) -> dict[str, Json]:
     facts: dict[str, Json] = {
         "year": metadata.year,
         "type": metadata.type,
-        "language": metadata.language,
+        "language": language_code(metadata.language),
         "journal": metadata.journal.title,
         "format": metadata.format,
         "retraction": metadata.retraction,

@@ -23,7 +23,7 @@ from stateward.pipelines.literature.identifiers import (
     normal_id,
     strongest,
 )
-from stateward.pipelines.literature.paper import squeeze
+from stateward.pipelines.literature.paper import language_code, squeeze
 from stateward.pipelines.literature.tagged import (
     WEB_OF_SCIENCE,
     Pairs,
@@ -99,7 +99,7 @@ class PaperFilters(msgspec.Struct, frozen=True, kw_only=True):
         if (
             self.languages
             and paper.language
-            and _language(paper.language) not in map(_language, self.languages)
+            and language_code(paper.language) not in map(language_code, self.languages)
         ):
             return f"its language is {paper.language}"
         unwanted = set(map(_type_key, self.skip_types))
@@ -111,17 +111,6 @@ class PaperFilters(msgspec.Struct, frozen=True, kw_only=True):
         if paper.year is not None and self.year_to is not None and paper.year > self.year_to:
             return f"it is of {paper.year}, after {self.year_to}"
         return ""
-
-
-_LANGUAGES = {
-    "eng": "en", "english": "en", "ger": "de", "deu": "de", "german": "de", "fre": "fr", "fra": "fr", "french": "fr",
-    "spa": "es", "spanish": "es", "ita": "it", "por": "pt", "rus": "ru", "chi": "zh", "zho": "zh", "jpn": "ja",
-}  # fmt: skip
-
-
-def _language(text: str) -> str:
-    word = text.strip().lower()
-    return _LANGUAGES.get(word, word.partition("-")[0])
 
 
 def _type_key(text: str) -> str:

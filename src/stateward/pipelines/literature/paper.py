@@ -196,6 +196,29 @@ def month_number(text: str) -> int:
     return _MONTHS.index(text[:3]) + 1 if text[:3] in _MONTHS else 0
 
 
+# As PubMed and exports name languages: by three letters, some of them in two ways, or by their English names.
+_LANGUAGES = {
+    name: code
+    for code, names in {
+        "ar": "ara arabic", "bg": "bul bulgarian", "ca": "cat catalan", "cs": "cze ces czech", "da": "dan danish",
+        "de": "ger deu german", "el": "gre ell greek", "en": "eng english", "es": "spa spanish", "et": "est estonian",
+        "fa": "per fas persian", "fi": "fin finnish", "fr": "fre fra french", "he": "heb hebrew", "hr": "hrv croatian",
+        "hu": "hun hungarian", "is": "ice isl icelandic", "it": "ita italian", "ja": "jpn japanese", "ko": "kor korean",
+        "lt": "lit lithuanian", "lv": "lav latvian", "nl": "dut nld dutch", "no": "nor nob norwegian",
+        "pl": "pol polish", "pt": "por portuguese", "ro": "rum ron romanian", "ru": "rus russian", "sk": "slo slk slovak",
+        "sl": "slv slovenian", "sr": "srp serbian", "sv": "swe swedish", "tr": "tur turkish", "uk": "ukr ukrainian",
+        "zh": "chi zho chinese",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+
+
+def language_code(text: str) -> str:
+    """A language by the two letters that most sources use, without its country; others as they are named."""
+    word = text.strip().lower().replace("_", "-")
+    return _LANGUAGES.get(word, word.partition("-")[0])
+
+
 def year_of(dates: dict[str, str]) -> int | None:
     """The year of publication: that of the earliest date on which it was published in any form."""
     published = [
