@@ -205,9 +205,9 @@ _LANGUAGES = {
         "fa": "per fas persian", "fi": "fin finnish", "fr": "fre fra french", "he": "heb hebrew", "hr": "hrv croatian",
         "hu": "hun hungarian", "is": "ice isl icelandic", "it": "ita italian", "ja": "jpn japanese", "ko": "kor korean",
         "lt": "lit lithuanian", "lv": "lav latvian", "nl": "dut nld dutch", "no": "nor nob norwegian",
-        "pl": "pol polish", "pt": "por portuguese", "ro": "rum ron romanian", "ru": "rus russian", "sk": "slo slk slovak",
-        "sl": "slv slovenian", "sr": "srp serbian", "sv": "swe swedish", "tr": "tur turkish", "uk": "ukr ukrainian",
-        "zh": "chi zho chinese",
+        "pl": "pol polish", "pt": "por portuguese", "ro": "rum ron romanian", "ru": "rus russian",
+        "sk": "slo slk slovak", "sl": "slv slovenian", "sr": "srp serbian", "sv": "swe swedish", "tr": "tur turkish",
+        "uk": "ukr ukrainian", "zh": "chi zho chinese",
     }.items()
     for name in names.split()
 }  # fmt: skip
