@@ -70,7 +70,15 @@ class Style:
         self.indent = one((0, 0, 6, 12))
         self.is_ruled = random.random() < 0.3
         self.has_limits &= self.form == "table"
+        if self.flag_place == "glued" and len(self.signs[0]) > 1:
+            self.flag_place = "behind"  # nobody prints `9.9HI`
         self.order = self._order(random)
+
+    @property
+    def is_latin(self) -> bool:
+        """Whether all that is printed is in the fonts that every reader knows."""
+        told = f"{self.language}{self.signs}{self.below}{self.above}{COMMON}"
+        return told.encode("cp1252", "ignore").decode("cp1252") == told
 
     def _order(self, random: Random) -> list[str]:
         columns = ["value"]
@@ -99,6 +107,8 @@ def mutant(r: Report) -> None:
     """One laboratory of its own."""
     style = Style(r.random)
     r.look.text_size = r.random.choice((7.5, 8, 8.5, 9, 9.5, 10))
+    # A glyph of a font that is not embedded has no extent by itself, and is not found.
+    r.look.is_lettered &= style.is_latin
     r.look.leading = r.look.text_size * r.random.uniform(1.25, 1.9)
     _letterhead(r, style)
     lines = _results(r, style)
@@ -196,7 +206,8 @@ def _cell(style: Style, line: Line, column: str) -> str:
     """The text of a line in a column."""
     if column == "value":
         unit = f" {line.unit}" if style.unit_place == "value" and line.unit else ""
-        glued = {"glued": f"{line.value}{line.flag}", "before": f"{line.flag} {line.value}".strip(), "behind": f"{line.value} {line.flag}".strip()}  # fmt: skip
+        is_number = line.value[-1].isdigit()  # no sign is set right behind a word
+        glued = {"glued": f"{line.value}{'' if is_number else ' '}{line.flag}".strip(), "before": f"{line.flag} {line.value}".strip(), "behind": f"{line.value} {line.flag}".strip()}  # fmt: skip
         return glued.get(style.flag_place, line.value) + unit
     if column == "ref" and style.unit_place == "range" and line.ref and line.unit:
         return f"{line.ref} {line.unit}"
@@ -210,7 +221,7 @@ def _told(r: Report, style: Style, line: Line) -> None:
     if style.has_limits:
         both = line.low and line.high
         bounds = f"{line.low} - {line.high}" if both else f"<= {line.high}" if line.high else f">= {line.low}" if line.low else ""  # fmt: skip
-    has_ref_unit = style.unit_place == "range" and line.ref
+    has_ref_unit = style.unit_place == "range" and line.ref and not style.has_limits
     r.results.append({
         "test": _cell(style, line, "name") if style.form == "table" or style.unit_place == "name" else line.name,
         "value_printed": line.value,
@@ -322,7 +333,7 @@ class Grid:
         own = width(text, r.look.text_size, r.look.bold if is_bold else r.look.font)
         at = {"l": left, "r": end - own, "c": (left + end - own) / 2}[align]
         if text:
-            r.put(at, text, is_bold=is_bold)
+            r.put(at, text if text.isascii() or len(text) > 1 else f"{text} ", is_bold=is_bold)
 
 
 def _table(r: Report, style: Style, parts: list[tuple[str, list[Line]]]) -> None:
@@ -402,7 +413,7 @@ def _cards(r: Report, style: Style, parts: list[tuple[str, list[Line]]]) -> None
         for line in lines:
             r.ensure(4)
             r.line((45, line.name), is_bold=True)
-            r.line((55, f"{line.value} {line.unit}".strip()), (200, line.flag))
+            r.line((55, f"{line.value} {line.unit}".strip()), (200, f"{line.flag} " if line.flag else ""))  # fmt: skip
             if line.ref:
                 r.line((55, f"{label}: {line.ref}"), size=r.look.text_size * 0.9)
             r.gap(0.5)

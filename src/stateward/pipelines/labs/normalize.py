@@ -258,10 +258,11 @@ def _without_unit(range_: str, within: PrintedRange, unit: str) -> str:
         within.unit == unit or candidates(within.unit) == candidates(unit)
     )
     bare = range_ if range_.endswith(within.unit) else range_.rstrip(" )].,;")
-    if not is_same or within.kind != "interval" or not bare.endswith(within.unit):
+    if not is_same or within.kind not in ("interval", "unread") or not bare.endswith(within.unit):
         return range_
     bare = bare.removesuffix(within.unit).rstrip()
-    return bare + {"(": ")", "[": "]"}.get(range_[:1], "")
+    closing = {"(": ")", "[": "]"}.get(range_[:1], "")
+    return bare if closing and bare.endswith(closing) else bare + closing
 
 
 def _match(seen: Observation, units: tuple[str, ...], value: PrintedValue) -> Match:

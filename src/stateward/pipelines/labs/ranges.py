@@ -118,7 +118,12 @@ def read_range(text: str, decimal: str = "") -> PrintedRange:
         return PrintedRange(kind="ordinal", text=bare)
     is_explained = any(is_category(part) for part in re.findall(r"([^\W\d_][^:;0-9<>]*):", bare))
     is_conditional = is_explained or _CONDITION.search(bare) or len(re.findall(_TWO, bare)) > 1
-    return PrintedRange(kind="conditional" if is_conditional else "unread", text=text)
+    if is_conditional:
+        return PrintedRange(kind="conditional", text=text)
+    # `en çok 24 U/L`: which limit it is, is not known, but its unit is.
+    head, _, last = bare.rpartition(" ")
+    is_unit = head[-1:].isdigit() and is_known_unit(last)
+    return PrintedRange(kind="unread", text=text, unit=last if is_unit else "")
 
 
 def _unwrap(text: str) -> str:

@@ -130,7 +130,7 @@ def split_value(text: str) -> Parts:
     if told is not None and is_touching:
         return told
     flags: list[str] = []
-    is_mark = bool(words) and (words[0].casefold() in _LEADING or _NOTE_BEFORE.fullmatch(words[0]))
+    is_mark = bool(words) and (_is_leading(words[0]) or _NOTE_BEFORE.fullmatch(words[0]))
     if is_mark and len(words) > 1 and _starts_number(words[1]):
         flags.append(words.pop(0))
     elif words and (found := _GLUED_BEFORE.match(words[0])):
@@ -147,6 +147,12 @@ def split_value(text: str) -> Parts:
         flags.append(found["flag"])
     flag = " ".join(flags)
     return Parts(value, flag if is_flag(flag) else flags[0] if flags else "", unit, range_)
+
+
+def _is_leading(word: str) -> bool:
+    """Whether a word before a number can only be its flag: a sign, or letters that say a side."""
+    is_side = len(word) > 1 and flag_of_words(word) in ("H", "HH", "L", "LL")
+    return word.casefold() in _LEADING or is_side
 
 
 def _marked_word(words: list[str]) -> Parts | None:

@@ -1,31 +1,46 @@
 """Columns by what they hold: the headings of a table that has none, or none that is known.
 
-Cells of many lines that stand below each other are a column. What a column is follows from its cells: names of tests,
-numbers, units, ranges, flags. Nothing here reads a heading, so that what headings say can be compared with it.
+Cells of many lines that stand below each other are a column. What a column is follows from its cells and from those
+beside it: names are words that differ from row to row, limits are two numbers of which the first is smaller and
+between which most values lie, a flag stands where a value is out of its range. Names of tests that are known help and
+are not needed. Headings are asked only which of several columns of numbers holds earlier results.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from itertools import pairwise
 
 import msgspec
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.labs.analytes import is_name
+from stateward.pipelines.labs.normalize import unit_in_name
 from stateward.pipelines.labs.pdf.cells import NUMERIC, cells, is_flag, split_value, without_leaders
 from stateward.pipelines.labs.pdf.headings import COUNTER, DATE, UNKNOWN, Heading
 from stateward.pipelines.labs.pdf.row import is_administrative
-from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.ranges import flag_of, read_range
+from stateward.pipelines.labs.table import limits
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import flag_of_words
+from stateward.pipelines.labs.words import column_of, flag_of_words, ordinal_of
 
 LINES_MIN = 4  # of a table without headings
+MEASURED_MIN = 4  # of them that have a unit or a range, where fewer names are known
 NAMES_MIN = 3  # of them that begin with a name that is known
 SHARE_MIN = 0.6  # of the cells of a column that are what the column is said to be
 CROSSING_MAX = 0.12  # of the lines: so many cells may reach over the gap between two columns
 STEP = 1.0  # points between the places at which a gap is looked for
 BESIDE_MAX = 30.0  # points between a column and its date, where there is one for each
 GAP_MIN = 2.0  # points without a cell between two columns
+LIMITS_MIN = 3  # rows with both limits, before two columns of numbers are taken for those
+INSIDE_MIN = 0.4  # of the values that lie between their limits
+TITLES_MAX = 2  # lines above the first row that belong to it: a section
+_COMPARED = re.compile(r"[(\[]?\s?[<>≤≥]")
+_WORDED_LIMIT = re.compile(r"[(\[]?[^\W\d_]{2,}\.?(?: [^\W\d_]+\.?)? [0-9][0-9.,]*(?: \S+)?[)\]]?")
+
+
+Test = Callable[[str], object]  # whether a text is something
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -42,38 +57,44 @@ def content_headings(body: Sequence[PdfLine]) -> list[Heading]:
         if _is_row(found := _cells(line)) and not is_administrative(line.text)
     ]
     known = sum(any(is_name(without_leaders(cell.text)) for cell in line) for line in lines)
-    if len(lines) < LINES_MIN or known < NAMES_MIN:
+    measured = sum(_is_measured(line) for line in lines)
+    if len(lines) < LINES_MIN or (known < NAMES_MIN and measured < MEASURED_MIN):
         return []
     columns = [
-        [cell for line in lines for cell in line if left <= (cell.x0 + cell.x1) / 2 < right]
+        [[cell for cell in line if left <= (cell.x0 + cell.x1) / 2 < right] for line in lines]
         for left, right in spans_of(lines)
     ]
-    columns = [column for column in columns if column]
-    roles = _roles([[cell.text for cell in column] for column in columns])
+    columns = [column for column in columns if any(column)]
+    roles = _Roles([[_text(found) for found in column] for column in columns]).told()
     if not {"test", "value"} <= set(roles):
         return []
     headings = [
-        Heading(role, min(cell.x0 for cell in column), max(cell.x1 for cell in column))
+        Heading(
+            role,
+            min(cell.x0 for found in column for cell in found),
+            max(cell.x1 for found in column for cell in found),
+        )
         for role, column in zip(roles, columns, strict=True)
     ]
-    return _with_dates(headings, columns, body)
+    return _with_earlier(_with_dates(headings, body), body)
 
 
-def without_headings(body: Sequence[PdfLine]) -> list[PdfLine]:
-    """The lines of a table whose headings are not known, without those: cells of words above the first row."""
+def lines_of_table(body: Sequence[PdfLine]) -> list[PdfLine]:
+    """The lines of a table whose headings are not known, without those and what stands above: cells of words."""
     first = next((at for at, line in enumerate(body) if _is_row(_cells(line))), 0)
-    above = {line.text for line in body[:first] if len(cells(line.words)) > 1}
-    headings = {text for text in above if not any(map(str.isdigit, text))}
-    return [line for line in body if line.text not in headings]
+    start = first
+    while start > max(first - TITLES_MAX, 0) and len(cells(body[start - 1].words)) == 1:
+        start -= 1
+    return list(body[start:])
 
 
-def _with_dates(
-    headings: list[Heading], columns: Sequence[Sequence[Cell]], body: Sequence[PdfLine]
-) -> list[Heading]:
+def _text(found: Sequence[Cell]) -> str:
+    return " ".join(cell.text for cell in found)
+
+
+def _with_dates(headings: list[Heading], body: Sequence[PdfLine]) -> list[Heading]:
     """Columns of numbers below a line of dates hold the results of those days."""
-    numbers = [
-        at for at, column in enumerate(columns) if _is_mostly([c.text for c in column], _is_number)
-    ]
+    numbers = [at for at, each in enumerate(headings) if each.role in ("value", "previous", UNKNOWN)]
     for line in body:
         days = [
             [cell for cell in told if DATE.fullmatch(cell.text)]
@@ -100,6 +121,19 @@ def _with_dates(
     return headings
 
 
+def _with_earlier(headings: list[Heading], body: Sequence[PdfLine]) -> list[Heading]:
+    """Columns that hold nothing known, below a heading for earlier results or the only day, are those."""
+    first = next((at for at, line in enumerate(body) if _is_row(_cells(line))), 0)
+    above = [cell for line in body[max(first - TITLES_MAX - 1, 0) : first] for cell in _cells(line)]
+    told = [c for c in above if column_of(c.text) == "previous" or DATE.fullmatch(c.text)]
+    return [
+        Heading("previous", each.x0, each.x1)
+        if each.role == UNKNOWN and any(c.x0 < each.x1 and c.x1 > each.x0 for c in told)
+        else each
+        for each in headings
+    ]
+
+
 def _heading_words(line: PdfLine) -> list[Cell]:
     """The words of a line without labels: a date may stand right behind another heading."""
     words = [] if ":" in line.text else line.words
@@ -114,17 +148,29 @@ def _cells(line: PdfLine) -> list[Cell]:
 
 
 def _is_row(line: Sequence[Cell]) -> bool:
-    """Whether a line has words, and a number with a unit or a range."""
+    """Whether a line has words and a number, and a unit, a range, another number or a name that is known."""
     texts = [cell.text for cell in line]
-    has_number = any(map(_is_number, texts))
-    has_more = any(
-        is_known_unit(text) or _is_range(text) or split_value(text).unit for text in texts
+    numbers = sum(map(_is_number, texts))
+    is_named = any(_is_words(text) or is_name(without_leaders(text)) for text in texts)
+    has_more = numbers > 1 or _is_measured(line) or any(is_name(without_leaders(t)) for t in texts)
+    return len(texts) > 1 and numbers > 0 and has_more and is_named
+
+
+def _is_measured(line: Sequence[Cell]) -> bool:
+    """Whether a line has a unit or a range."""
+    texts = [cell.text for cell in line]
+    return any(
+        is_known_unit(text) or _is_range(text) or split_value(text).unit or unit_in_name(text)
+        for text in texts
+        if not is_flag(text)
     )
-    return len(texts) > 1 and has_number and has_more and any(map(_is_words, texts))
 
 
 def spans_of(lines: Sequence[Sequence[Cell]]) -> Iterator[tuple[float, float]]:
-    """From where to where columns reach: between two of them hardly any cell stands."""
+    """From where to where columns reach: between two of them hardly any cell stands.
+
+    The few cells that stand in such a gap by themselves are a column, too: flags, of which a page may have one.
+    """
     spans = [cell for line in lines for cell in line]
     start, end = min(cell.x0 for cell in spans), max(cell.x1 for cell in spans)
     allowed = CROSSING_MAX * len(lines)
@@ -136,47 +182,172 @@ def spans_of(lines: Sequence[Sequence[Cell]]) -> Iterator[tuple[float, float]]:
             run += 1
         else:
             if run * STEP >= GAP_MIN and place - run * STEP > start:
-                borders.append(place - run * STEP / 2)
+                borders += _borders_in(spans, place - run * STEP, place)
             run = 0
     yield from pairwise([*borders, end + 1.0])
 
 
-def _roles(columns: Sequence[Sequence[str]]) -> list[str]:
-    """What each column is: the names first, then what most cells of a column are; the first of several numbers."""
-    names = [sum(is_name(without_leaders(text)) for text in column) for column in columns]
-    named = [at for at, count in enumerate(names) if count >= SHARE_MIN * max(names)]
-    # Codes such as WBC are known names too: the column of names is the one with the longer texts.
-    at_test = max(named, key=lambda at: sum(map(len, columns[at])) / len(columns[at]))
-    tests: dict[str, Callable[[str], bool]] = {
-        "range": _is_range,
-        "flag": is_flag,  # before units: H is henry, and L a litre
-        "unit": is_known_unit,
-        "value": _is_number,
-    }
-    shares = [
-        {role: sum(map(test, column)) / len(column) for role, test in tests.items()}
-        for column in columns
-    ]
-    roles = [UNKNOWN] * len(columns)
-    roles[at_test] = "test"
-    for at, column in enumerate(columns):
-        if at != at_test and _is_counter(column):
-            roles[at] = COUNTER
-    for role in tests:
-        rest = [at for at, told in enumerate(roles) if told == UNKNOWN]
-        fitting = [at for at in rest if shares[at][role] >= SHARE_MIN]
-        if (
-            role == "range"
-        ):  # `< 5` is a range and a number: a column of ranges has two limits somewhere
-            fitting = [at for at in fitting if any(map(_is_two_sided, columns[at]))]
-        if role == "flag":
-            fitting = [at for at in fitting if not _is_mostly(columns[at], _is_number)]
-            telling = [at for at in fitting if any(flag_of_words(t) != "N" for t in columns[at])]
-            fitting = telling or fitting  # `OK` in every row is a status
-        if fitting:
-            best = max(fitting, key=lambda at: (round(shares[at][role], 1), len(columns[at]), -at))
-            roles[fitting[0] if role == "value" else best] = role
-    return roles
+def _borders_in(spans: Sequence[Cell], start: float, end: float) -> list[float]:
+    """The border in a gap between two columns; several, where cells stand in it by themselves."""
+    inside = sorted(
+        (cell.x0, cell.x1) for cell in spans if cell.x0 >= start + GAP_MIN and cell.x1 <= end - GAP_MIN
+    )
+    borders, reach = [], start
+    for x0, x1 in inside:
+        if x0 - reach >= GAP_MIN:
+            borders.append((reach + x0) / 2)
+        reach = max(reach, x1)
+    borders.append((reach + end) / 2)
+    return borders
+
+
+class _Roles:
+    """What each column of a table is, by its texts: one for each row, "" where the row has none."""
+
+    def __init__(self, columns: Sequence[Sequence[str]]) -> None:
+        self._columns = columns
+        self._rows = len(columns[0])
+        self._roles = [UNKNOWN] * len(columns)
+
+    def told(self) -> list[str]:
+        """The roles from left to right."""
+        self._give("test", self._names())
+        for at in self._open():
+            if _is_counter(self._texts(at)):
+                self._roles[at] = COUNTER
+            elif at < self._at("test") and all(map(str.isdecimal, self._texts(at))):
+                self._roles[at] = "local_code"
+        self._give("range", self._best(_is_limit, [at for at in self._open() if self._is_range(at)]))
+        self._give("flag", self._flags())
+        self._give("unit", self._best(is_known_unit, self._open()))
+        numbers = [at for at in self._open() if self._share(at, _is_value) >= SHARE_MIN]
+        if numbers:
+            self._give_numbers(numbers)
+        return self._roles
+
+    def _give(self, role: str, at: int | None) -> None:
+        if at is not None:
+            self._roles[at] = role
+
+    def _at(self, role: str) -> int:
+        return self._roles.index(role) if role in self._roles else len(self._roles)
+
+    def _open(self) -> list[int]:
+        return [at for at, role in enumerate(self._roles) if role == UNKNOWN]
+
+    def _texts(self, at: int) -> list[str]:
+        return [text for text in self._columns[at] if text]
+
+    def _share(self, at: int, test: Test) -> float:
+        texts = self._texts(at)
+        return sum(bool(test(text)) for text in texts) / len(texts)
+
+    def _best(self, test: Test, columns: Sequence[int]) -> int | None:
+        fitting = [at for at in columns if self._share(at, test) >= SHARE_MIN]
+        key = lambda at: (round(self._share(at, test), 1), len(self._texts(at)), -at)  # noqa: E731
+        return max(fitting, key=key, default=None)
+
+    def _names(self) -> int | None:
+        """Words that differ from row to row; of several such columns the one with known names and longer texts."""
+
+        def points(at: int) -> float:
+            texts = [without_leaders(text) for text in self._texts(at)]
+            length = sum(map(len, texts)) / len(texts)
+            return (
+                len({*texts}) / self._rows
+                + sum(map(is_name, texts)) / self._rows
+                + min(length / 40, 0.5)
+                - 0.05 * at
+            )
+
+        worded = [
+            at
+            for at in self._open()
+            if self._share(at, lambda text: _is_words(text) or is_name(without_leaders(text)))
+            >= SHARE_MIN
+            and not self._is_range(at)
+            and len(self._texts(at)) >= SHARE_MIN * self._rows
+        ]
+        return max(worded, key=points, default=None)
+
+    def _is_range(self, at: int) -> bool:
+        """Whether a column holds ranges: `< 5` is a number, too, so one has two limits, or another column numbers."""
+        texts = self._texts(at)
+        if any(map(_is_two_sided, texts)):
+            return self._share(at, _is_limit) >= SHARE_MIN and self._share(at, _is_value) < SHARE_MIN
+        is_compared = self._share(at, lambda text: _COMPARED.match(text) is not None) > SHARE_MIN
+        others = (
+            n for n in self._open() if n != at and self._share(n, _is_value) >= SHARE_MIN
+        )
+        return is_compared and any(
+            self._share(n, lambda text: _COMPARED.match(text) is not None) < 1 - SHARE_MIN
+            for n in others
+        )
+
+    def _flags(self) -> int | None:
+        fitting = [
+            at
+            for at in self._open()
+            if self._share(at, is_flag) >= SHARE_MIN and self._share(at, _is_number) <= SHARE_MIN
+        ]
+        telling = [at for at in fitting if any(flag_of_words(t) != "N" for t in self._texts(at))]
+        return self._best(is_flag, telling or fitting)  # `OK` in every row is a status
+
+    def _give_numbers(self, numbers: Sequence[int]) -> None:
+        """The column of values, and the limits where two columns hold those: as most rows agree with."""
+        pairs: list[tuple[int, int] | None] = [None]
+        if "range" not in self._roles:
+            pairs += [pair for pair in pairwise(numbers) if self._are_limits(*pair)]
+        readings = [
+            (value, pair) for value in numbers for pair in pairs if pair is None or value not in pair
+        ]
+        value, pair = max(
+            readings, key=lambda each: (round(self._agreement(*each), 2), -numbers.index(each[0]))
+        )
+        self._roles[value] = "value"
+        if pair is not None:
+            self._roles[pair[0]], self._roles[pair[1]] = "low", "high"
+
+    def _are_limits(self, low: int, high: int) -> bool:
+        """Whether of two columns the first is always smaller."""
+        told = [
+            (_number(one), _number(two))
+            for one, two in zip(self._columns[low], self._columns[high], strict=True)
+            if one and two
+        ]
+        return len(told) >= LIMITS_MIN and all(
+            one is not None and two is not None and one < two for one, two in told
+        )
+
+    def _agreement(self, value: int, pair: tuple[int, int] | None) -> float:
+        """How well rows agree with a column as that of the values, and two as their limits."""
+        points, bounded, inside = 0.0, 0, 0
+        has_flags = "flag" in self._roles or any(split_value(t).flag for t in self._texts(value))
+        for at, text in enumerate(self._columns[value]):
+            if not text:
+                continue
+            parts = split_value(text)
+            points += 1
+            range_ = self._cell("range", at) or parts.range
+            if pair is not None:
+                range_ = limits(self._columns[pair[0]][at], self._columns[pair[1]][at])
+                points += 0.5 * bool(range_)
+            side = flag_of(read_value(parts.value), read_range(range_))
+            bounded += bool(side)
+            inside += side == "N"
+            is_flagged = bool(parts.flag or self._cell("flag", at))
+            if side and has_flags:
+                points += 0.5 if is_flagged == (side != "N") else -0.5
+        if pair is not None and inside < INSIDE_MIN * bounded:
+            return -1.0
+        return points / self._rows
+
+    def _cell(self, role: str, row: int) -> str:
+        return self._columns[self._at(role)][row] if role in self._roles else ""
+
+
+def _number(text: str) -> Decimal | None:
+    return read_value(split_value(text).value).number
 
 
 def _is_counter(column: Sequence[str]) -> bool:
@@ -187,10 +358,6 @@ def _is_counter(column: Sequence[str]) -> bool:
     return all(int(second) - int(first) == 1 for first, second in pairwise(numbers))
 
 
-def _is_mostly(column: Sequence[str], test: Callable[[str], bool]) -> bool:
-    return sum(map(test, column)) > SHARE_MIN * len(column)
-
-
 def _is_number(text: str) -> bool:
     """Whether a cell is a number, maybe with its flag and unit; not a range of two limits."""
     return read_value(split_value(text).value).kind in ("quantity", "titre") and not _is_two_sided(
@@ -198,8 +365,17 @@ def _is_number(text: str) -> bool:
     )
 
 
+def _is_value(text: str) -> bool:
+    return _is_number(text) or bool(ordinal_of(text))
+
+
 def _is_range(text: str) -> bool:
     return read_range(text).kind in ("interval", "titre")
+
+
+def _is_limit(text: str) -> bool:
+    """Whether a text is a range, or a word and a number, which may be one."""
+    return _is_range(text) or _WORDED_LIMIT.fullmatch(text) is not None or bool(ordinal_of(text))
 
 
 def _is_two_sided(text: str) -> bool:

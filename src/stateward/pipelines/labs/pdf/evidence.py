@@ -11,6 +11,7 @@ from stateward.pipelines.labs.pdf.cells import is_flag, is_result, split_unit_an
 from stateward.pipelines.labs.pdf.leftovers import unread_cells
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import flag_of, read_range
+from stateward.pipelines.labs.table import limits
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import flag_of_words
@@ -34,6 +35,7 @@ def _row_score(row: Row) -> float:
     if row.is_unread or not row.values:
         return -1.0
     unit, range_, side = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
+    range_ = range_ or limits(row.texts.get("low", ""), row.texts.get("high", ""))
     points = 0.0
     for text, _ in row.values:
         parts = split_value(text)
@@ -44,7 +46,7 @@ def _row_score(row: Row) -> float:
         points -= told.kind == "unread" or (bool(told.unit) and not is_known_unit(told.unit))
         printed = parts.flag or row.texts.get("flag", "") or side or row.flag
         points += _flag_score(flag_of(read_value(parts.value), told), printed)
-    return points + (2 if is_name(row.name) else -1) - len(unread_cells(row))
+    return points + (2 if is_name(row.name) else -1) - len(unread_cells(row)) - row.has_unread
 
 
 def _flag_score(computed: str, printed: str) -> float:

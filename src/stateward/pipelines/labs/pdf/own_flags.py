@@ -53,7 +53,8 @@ def _is_learned(told: Sequence[tuple[str, str]]) -> bool:
 
 def _text(row: Row, place: str) -> str:
     text = row.texts.get(place, "") if place else " ".join(unread_cells(row))
-    return text if 0 < len(text.split()) <= WORDS_MAX else ""
+    is_word = 0 < len(text.split()) <= WORDS_MAX and not any(map(str.isdigit, text))
+    return text if is_word else ""  # an earlier result differs from row to row, too
 
 
 def _side(row: Row) -> str:

@@ -27,8 +27,8 @@ from stateward.pipelines.labs.pdf.cells import (
     is_result,
     split_value,
 )
-from stateward.pipelines.labs.pdf.columns import content_headings, without_headings
-from stateward.pipelines.labs.pdf.evidence import is_clearly_better
+from stateward.pipelines.labs.pdf.columns import content_headings, lines_of_table
+from stateward.pipelines.labs.pdf.evidence import is_clearly_better, score
 from stateward.pipelines.labs.pdf.flowsheet import flowsheet_rows
 from stateward.pipelines.labs.pdf.halves import has_two_headings, parts_of
 from stateward.pipelines.labs.pdf.headed import Block, table_blocks
@@ -193,12 +193,15 @@ class _PageReader:
             best, section = self._tables(block, self._headings, is_certain=bool(block.headings))
         else:
             best, section = list(loose_rows(block.body)), self._section
-        for headings in (content_headings(block.body), self._by_content):
+        own = content_headings(block.body)
+        for headings in (own, self._by_content):
             if not headings:
                 continue
-            bare = replace(block, body=without_headings(block.body))
-            rows, after = self._tables(bare, headings, is_certain=False)
-            if is_clearly_better(rows, best):
+            bare = replace(block, body=lines_of_table(block.body))
+            rows, after = self._tables(bare, headings, is_certain=headings is own)
+            # Lines by themselves are read less surely than below each other.
+            is_table = not self._headings and headings is own and score(rows) >= score(best)
+            if is_table or is_clearly_better(rows, best):
                 best, section, self._by_content = rows, after, headings
         self._section = section
         return best
