@@ -6,7 +6,7 @@ import pytest
 
 from stateward.pipelines.labs.pdf.cells import split_value
 from stateward.pipelines.labs.ranges import read_range
-from tests.pipelines.labs.printing import read_plain
+from tests.pipelines.labs.printing import Line, read_plain
 from tests.pipelines.labs.test_pdf_columns import columns
 from tests.pipelines.two_stages import JsonRow
 
@@ -101,3 +101,109 @@ def test_a_range_in_brackets_before_its_unit_keeps_its_own_bracket(tmp_path: Pat
     found = read_plain(tmp_path, *columns(PLACES, *rows))
 
     assert [each["printed"]["range"] for each in found] == [f"[{row[3]}]" for row in ROWS]
+
+
+STATED = [
+    ("Zetvorin A", "5,4", "mmol/L", "3,9 - 5,8", ""),
+    ("Perlom tisk", "212", "g/L", "120 - 160", "H"),
+    ("Sulo 21-4", "2,2", "ng/mL", "vor 3,3", ""),
+    ("Quimin", "0,7", "", "", ""),
+    ("Terkavo", "omlo", "", "omlo", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("sign", "behind"), [(": ", "[Norkat: {}]"), (" = ", "- Norkat: {}"), (": ", "({})")]
+)
+@pytest.mark.parametrize("in_line", [1, 2])
+def test_statements_of_one_form_are_results_in_any_language(
+    tmp_path: Path, sign: str, behind: str, in_line: int
+) -> None:
+    texts = [
+        " ".join([f"{name}{sign}{value}", unit, flag, behind.format(range_) if range_ else ""])
+        for name, value, unit, range_, flag in STATED
+    ]
+    lines = ["; ".join(texts[at : at + in_line]) for at in range(0, len(texts), in_line)]
+
+    found = read_plain(tmp_path, *[((50, " ".join(line.split())),) for line in lines])
+
+    assert [
+        (test, value, unit, range_.strip("()"), flag)
+        for test, value, unit, range_, flag in printed(found)
+    ] == STATED
+
+
+def test_a_remark_of_one_statement_beside_a_table_is_no_result(tmp_path: Path) -> None:
+    rows = [*told(0, 1, 2, 3), ("Kalivor: 5 - 10 mmol/L",)]
+
+    found = read_plain(tmp_path, *columns(PLACES, *rows))
+
+    assert [each["test"] for each in found] == [row[0] for row in ROWS]
+
+
+@pytest.mark.parametrize("indent", [0, 10])
+def test_values_below_their_names_are_results_where_that_repeats(
+    tmp_path: Path, indent: int
+) -> None:
+    lines: list[Line] = []
+    for name, value, unit, range_, flag in STATED[: 5 if indent else 3]:
+        lines.append(((50.0, name),))
+        lines.append(((50.0 + indent, f"{value} {unit}".strip()), (200.0, flag))[: 1 + bool(flag)])
+        lines += [((50.0 + indent, f"Norkat: {range_}"),)] if range_ else []
+
+    found = read_plain(tmp_path, *lines)
+
+    assert printed(found) == STATED[: 5 if indent else 3]
+
+
+@pytest.mark.parametrize("heading", [HEADINGS[:4], ("Test", "Result", "Unit", "Range")])
+def test_tables_side_by_side_are_told_without_known_names(
+    tmp_path: Path, heading: tuple[str, ...]
+) -> None:
+    rows = told(0, 1, 2, 3)
+    beside = [(*rows[at], *rows[at + 3]) for at in range(3)]
+
+    found = read_plain(
+        tmp_path, *columns((50, 140, 180, 230, 320, 410, 450, 500), heading * 2, *beside)
+    )
+
+    assert sorted(printed(found)) == sorted((*row, "") for row in rows)
+
+
+def test_results_in_words_above_the_first_number_are_rows_of_the_table(tmp_path: Path) -> None:
+    words = ("Kimlo", "omlo", "", "omlo")
+
+    found = read_plain(tmp_path, *columns(PLACES, words, *told(0, 1, 2, 3), words))
+
+    assert [each["test"] for each in found] == ["Kimlo", *[row[0] for row in ROWS], "Kimlo"]
+
+
+def test_a_heading_of_earlier_results_in_two_words_is_one_column(tmp_path: Path) -> None:
+    heading = ("Analiza", "Rezultat", "UM", "Interval de referință", "", "Rezultat anterior")
+
+    found = read_plain(tmp_path, *columns(PLACES, heading, *told(0, 1, 2, 3, 4, 5)))
+
+    assert printed(found) == told(0, 1, 2, 3, 4)
+    assert found[0]["comment"] == "previous: 5.1"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit", "flag"),
+    [("5,30 HI ng/mL", "5,30", "ng/mL", "HI"), ("H positive", "positive", "", "H")],
+)
+def test_a_flag_inside_a_cell_is_told_apart(text: str, value: str, unit: str, flag: str) -> None:
+    parts = split_value(text)
+
+    assert (parts.value, parts.unit, parts.flag) == (value, unit, flag)
+
+
+def test_a_side_in_words_below_a_row_says_more_than_the_sign_in_its_column(tmp_path: Path) -> None:
+    rows = [(*row[:4], "!" if row[4] else "") for row in ROWS]
+
+    found = read_plain(
+        tmp_path, *columns(PLACES, *rows[:2], ("Above high reference limit",), *rows[2:])
+    )
+
+    assert [each["printed"].get("flag", "") for each in found] == [
+        "", "Above high reference limit", "", "", "", "!",
+    ]  # fmt: skip

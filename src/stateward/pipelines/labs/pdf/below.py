@@ -93,8 +93,9 @@ def take_flag(last: Row, row: Row) -> bool:
     is_near = row.page == last.page and 0 < row.base - last.base <= NEAR * last.height
     if not is_near or len(text.split()) < 2 or not is_flag(text):
         return False
-    last.texts["mark"] = f"{last.flag} {last.texts.get('mark', '')}".strip()
-    last.flag = text  # it says more than a sign before the name
+    signs = (last.flag, last.texts.pop("flag", ""), last.texts.get("mark", ""))
+    last.texts["mark"] = " ".join(filter(None, signs))
+    last.flag = text  # it says more than a sign before the name or in a column
     last.words += row.words
     return True
 

@@ -125,6 +125,7 @@ def split_value(text: str) -> Parts:
         and (
             told.range[:1].isdigit()  # `55 + 10-50 U/l`: cells that touch
             or (bool(told.unit) and told.range[:1].isalpha())  # `6,0 mg/L inf. à 5,0`
+            or bool(told.unit and told.flag and not told.range)  # `5,30 HI ng/mL`
         )
     )
     if told is not None and is_touching:
@@ -151,8 +152,11 @@ def split_value(text: str) -> Parts:
 
 def _is_leading(word: str) -> bool:
     """Whether a word before a number can only be its flag: a sign, or letters that say a side."""
-    is_side = len(word) > 1 and flag_of_words(word) in ("H", "HH", "L", "LL")
-    return word.casefold() in _LEADING or is_side
+    return word.casefold() in _LEADING or (len(word) > 1 and _is_side(word))
+
+
+def _is_side(word: str) -> bool:
+    return flag_of_words(word) in ("H", "HH", "L", "LL")
 
 
 def _marked_word(words: list[str]) -> Parts | None:
@@ -170,7 +174,7 @@ def _marked_word(words: list[str]) -> Parts | None:
     is_worded = all(re.fullmatch(r"[^\W\d_]{3,}", word) for word in words[:at])
     if flag and is_flag(flag) and (is_worded or ordinal_of(" ".join(words[:at]))):
         return Parts(" ".join(words[:at]), flag)
-    is_sign = is_flag(first) and not any(map(str.isalnum, first))
+    is_sign = is_flag(first) and (not any(map(str.isalnum, first)) or _is_side(first))
     return Parts(" ".join(rest), first) if is_sign and ordinal_of(" ".join(rest)) else None
 
 

@@ -19,6 +19,7 @@ from stateward.pipelines.labs.normalize import unit_in_name
 from stateward.pipelines.labs.pdf.cells import NUMERIC, cells, is_flag, split_value, without_leaders
 from stateward.pipelines.labs.pdf.headings import COUNTER, DATE, UNKNOWN, Heading
 from stateward.pipelines.labs.pdf.row import is_administrative
+from stateward.pipelines.labs.pdf.sentences import is_limit
 from stateward.pipelines.labs.ranges import flag_of, read_range
 from stateward.pipelines.labs.table import limits
 from stateward.pipelines.labs.units import is_known_unit
@@ -37,7 +38,6 @@ LIMITS_MIN = 3  # rows with both limits, before two columns of numbers are taken
 INSIDE_MIN = 0.4  # of the values that lie between their limits
 TITLES_MAX = 2  # lines above the first row that belong to it: a section
 _COMPARED = re.compile(r"[(\[]?\s?[<>≤≥]")
-_WORDED_LIMIT = re.compile(r"[(\[]?[^\W\d_]{2,}\.?(?: [^\W\d_]+\.?)? [0-9][0-9.,]*(?: \S+)?[)\]]?")
 
 
 Test = Callable[[str], object]  # whether a text is something
@@ -80,10 +80,18 @@ def content_headings(body: Sequence[PdfLine]) -> list[Heading]:
 
 
 def lines_of_table(body: Sequence[PdfLine]) -> list[PdfLine]:
-    """The lines of a table whose headings are not known, without those and what stands above: cells of words."""
-    first = next((at for at, line in enumerate(body) if _is_row(_cells(line))), 0)
-    start = first
-    while start > max(first - TITLES_MAX, 0) and len(cells(body[start - 1].words)) == 1:
+    """The lines of a table whose headings are not known, without those and what stands above.
+
+    Above its first number may stand a section, and results in words, which other rows have, too.
+    """
+    start = next((at for at, line in enumerate(body) if _is_row(_cells(line))), 0)
+    words = {cell.text for line in body[start:] for cell in _cells(line)[1:]}
+    titles = 0
+    while start > 0 and titles < TITLES_MAX:
+        others = _cells(body[start - 1])[1:]
+        if others and not any(cell.text in words or ordinal_of(cell.text) for cell in others):
+            break
+        titles = 0 if others else titles + 1
         start -= 1
     return list(body[start:])
 
@@ -94,7 +102,9 @@ def _text(found: Sequence[Cell]) -> str:
 
 def _with_dates(headings: list[Heading], body: Sequence[PdfLine]) -> list[Heading]:
     """Columns of numbers below a line of dates hold the results of those days."""
-    numbers = [at for at, each in enumerate(headings) if each.role in ("value", "previous", UNKNOWN)]
+    numbers = [
+        at for at, each in enumerate(headings) if each.role in ("value", "previous", UNKNOWN)
+    ]
     for line in body:
         days = [
             [cell for cell in told if DATE.fullmatch(cell.text)]
@@ -151,7 +161,7 @@ def _is_row(line: Sequence[Cell]) -> bool:
     """Whether a line has words and a number, and a unit, a range, another number or a name that is known."""
     texts = [cell.text for cell in line]
     numbers = sum(map(_is_number, texts))
-    is_named = any(_is_words(text) or is_name(without_leaders(text)) for text in texts)
+    is_named = any(is_wording(text) or is_name(without_leaders(text)) for text in texts)
     has_more = numbers > 1 or _is_measured(line) or any(is_name(without_leaders(t)) for t in texts)
     return len(texts) > 1 and numbers > 0 and has_more and is_named
 
@@ -190,7 +200,9 @@ def spans_of(lines: Sequence[Sequence[Cell]]) -> Iterator[tuple[float, float]]:
 def _borders_in(spans: Sequence[Cell], start: float, end: float) -> list[float]:
     """The border in a gap between two columns; several, where cells stand in it by themselves."""
     inside = sorted(
-        (cell.x0, cell.x1) for cell in spans if cell.x0 >= start + GAP_MIN and cell.x1 <= end - GAP_MIN
+        (cell.x0, cell.x1)
+        for cell in spans
+        if cell.x0 >= start + GAP_MIN and cell.x1 <= end - GAP_MIN
     )
     borders, reach = [], start
     for x0, x1 in inside:
@@ -217,7 +229,7 @@ class _Roles:
                 self._roles[at] = COUNTER
             elif at < self._at("test") and all(map(str.isdecimal, self._texts(at))):
                 self._roles[at] = "local_code"
-        self._give("range", self._best(_is_limit, [at for at in self._open() if self._is_range(at)]))
+        self._give("range", self._best(is_limit, [at for at in self._open() if self._is_range(at)]))
         self._give("flag", self._flags())
         self._give("unit", self._best(is_known_unit, self._open()))
         numbers = [at for at in self._open() if self._share(at, _is_value) >= SHARE_MIN]
@@ -263,7 +275,7 @@ class _Roles:
         worded = [
             at
             for at in self._open()
-            if self._share(at, lambda text: _is_words(text) or is_name(without_leaders(text)))
+            if self._share(at, lambda text: is_wording(text) or is_name(without_leaders(text)))
             >= SHARE_MIN
             and not self._is_range(at)
             and len(self._texts(at)) >= SHARE_MIN * self._rows
@@ -274,11 +286,9 @@ class _Roles:
         """Whether a column holds ranges: `< 5` is a number, too, so one has two limits, or another column numbers."""
         texts = self._texts(at)
         if any(map(_is_two_sided, texts)):
-            return self._share(at, _is_limit) >= SHARE_MIN and self._share(at, _is_value) < SHARE_MIN
+            return self._share(at, is_limit) >= SHARE_MIN and self._share(at, _is_value) < SHARE_MIN
         is_compared = self._share(at, lambda text: _COMPARED.match(text) is not None) > SHARE_MIN
-        others = (
-            n for n in self._open() if n != at and self._share(n, _is_value) >= SHARE_MIN
-        )
+        others = (n for n in self._open() if n != at and self._share(n, _is_value) >= SHARE_MIN)
         return is_compared and any(
             self._share(n, lambda text: _COMPARED.match(text) is not None) < 1 - SHARE_MIN
             for n in others
@@ -299,7 +309,10 @@ class _Roles:
         if "range" not in self._roles:
             pairs += [pair for pair in pairwise(numbers) if self._are_limits(*pair)]
         readings = [
-            (value, pair) for value in numbers for pair in pairs if pair is None or value not in pair
+            (value, pair)
+            for value in numbers
+            for pair in pairs
+            if pair is None or value not in pair
         ]
         value, pair = max(
             readings, key=lambda each: (round(self._agreement(*each), 2), -numbers.index(each[0]))
@@ -373,16 +386,14 @@ def _is_range(text: str) -> bool:
     return read_range(text).kind in ("interval", "titre")
 
 
-def _is_limit(text: str) -> bool:
-    """Whether a text is a range, or a word and a number, which may be one."""
-    return _is_range(text) or _WORDED_LIMIT.fullmatch(text) is not None or bool(ordinal_of(text))
-
-
 def _is_two_sided(text: str) -> bool:
     told = read_range(text)
     return told.kind == "interval" and told.low is not None and told.high is not None
 
 
-def _is_words(text: str) -> bool:
-    is_other = is_known_unit(text) or is_flag(text) or read_value(text).kind in NUMERIC
+def is_wording(text: str) -> bool:
+    """Whether a text is words, and no unit, flag, range or number."""
+    is_other = (
+        is_known_unit(text) or is_flag(text) or read_value(text).kind in NUMERIC or _is_range(text)
+    )
     return sum(map(str.isalpha, text)) > 1 and not is_other

@@ -1,10 +1,10 @@
 """Tables side by side: a page that is read as two, one below the other.
 
-What shows it are lines in which a known name and its result stand to the right of another result, at the same place
-in line after line. A method or an earlier result beside a row is no known name, so it divides nothing.
+What shows it are lines in which a name and its result stand to the right of another result, at the same place in line
+after line. A method beside a row is no known name and the same for many rows, so it divides nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -12,9 +12,11 @@ from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.pdf.cells import cells, is_result, split_value, without_leaders
+from stateward.pipelines.labs.pdf.columns import is_wording
 from stateward.pipelines.labs.pdf.headings import headings_of, is_line_of_headings
 
 LINES_MIN = 3  # with a second name at the same place
+DISTINCT_MIN = 0.8  # of those names, where they are not known
 SAME_PLACE = 4.0  # points
 MARGIN = 2.0  # points to the left of the second names that words of the first table leave free
 ABOVE_MAX = 2  # lines above the first row that may be the headings of both tables
@@ -69,34 +71,42 @@ def _halves(page: Lines) -> tuple[int, int, float] | None:
 
 def _gutter(page: Lines) -> tuple[int, int, float] | None:
     """The first and the last line with a second row to the right, and where that begins; None if there is none."""
-    places = [(at, x) for at, line in enumerate(page) if (x := _second_row(line)) is not None]
-    groups = [[(at, x) for at, x in places if abs(x - about) <= SAME_PLACE] for _, about in places]
-    best = max(groups, key=len, default=[])
+    places = [(at, *told) for at, line in enumerate(page) for told in _second_rows(line)]
+    groups = [
+        [each for each in places if abs(each[1] - about) <= SAME_PLACE] for _, about, _ in places
+    ]
+    best = max(filter(_are_names, groups), key=len, default=[])
     if len(best) < LINES_MIN:
         return None
-    x = min(x for _, x in best) - MARGIN
+    x = min(x for _, x, _ in best) - MARGIN
     first, last = best[0][0], best[-1][0]
     crossing = sum(any(word.x0 < x < word.x1 for word in line.words) for line in page[first:last])
     return None if crossing > len(best) / LINES_MIN else (first, last, x)
 
 
-def _second_row(line: PdfLine) -> float | None:
-    """Where a known name with a result behind it begins, to the right of a result."""
+def _are_names(group: Sequence[tuple[int, float, str]]) -> bool:
+    """Whether the texts at one place are names of tests: known ones, or words that differ from line to line."""
+    texts = [text for *_, text in group]
+    return sum(map(is_name, texts)) >= LINES_MIN or len({*texts}) >= DISTINCT_MIN * len(texts)
+
+
+def _second_rows(line: PdfLine) -> Iterator[tuple[float, str]]:
+    """Where words with a result behind them begin, to the right of a result, and the words."""
     found = cells(line.words)
     texts = [" ".join(word.text for word in cell) for cell in found]
     numbers = [is_result(split_value(text).value) for text in texts]
     for at in range(2, len(texts) - 1):
         is_row = any(numbers[1:at]) and any(numbers[at + 1 : at + 3])
-        if is_row and not numbers[at] and is_name(without_leaders(texts[at])):
-            return found[at][0].x0
-    return None
+        name = without_leaders(texts[at])
+        if is_row and not numbers[at] and (is_name(name) or is_wording(name)):
+            yield found[at][0].x0, name
 
 
 def _start(page: Lines, first: int, x: float) -> int:
     """The first line of both tables: headings above their rows, if a word of them begins where the second names do."""
     for at in range(max(first - ABOVE_MAX, 0), first):
-        begins = any(abs(cell[0].x0 - x - MARGIN) <= SAME_PLACE for cell in cells(page[at].words))
-        if begins and not _crosses(page[at].words, x):
+        begins = any(abs(word.x0 - x - MARGIN) <= SAME_PLACE for word in page[at].words)
+        if begins and not any(word.x0 < x < word.x1 for word in page[at].words):
             return at
     return first
 

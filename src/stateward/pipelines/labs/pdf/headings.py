@@ -103,7 +103,8 @@ def headings_of(line: PdfLine) -> list[Heading]:
     if _explains(parted, glued) > _explains(found, line):
         found, line = parted, glued
     explained = sum(count for _, count in found)
-    headings = _with_values(_joined_names([each for each, _ in found]))
+    headings = _joined_earlier([each for each, _ in found], line)
+    headings = _with_values(_joined_names(headings))
     headings = _as_sides(_with_units(headings, line))
     if samples := _samples(headings, line):
         return _with_names([*headings, *samples])
@@ -195,6 +196,26 @@ def _are_alike(names: Sequence[str]) -> bool:
 
 def _text(cell: Sequence[PdfWord]) -> str:
     return " ".join(word.text for word in cell)
+
+
+def _joined_earlier(headings: Sequence[Heading], line: PdfLine) -> list[Heading]:
+    """Headings with words for a result and for an earlier one in one cell as one: `Rezultat   Rezultat anterior`."""
+    found: list[Heading] = []
+    spans = [(cell[0].x0, cell[-1].x1) for cell in cells(line.words)]
+    has_others = sum(each.role == "value" for each in headings) > 1
+    for each in headings:
+        last = found[-1] if found else None
+        is_pair = last is not None and {last.role, each.role} == {"value", "previous"}
+        if (
+            last is not None
+            and is_pair
+            and has_others
+            and any(x0 <= last.x0 and each.x1 <= x1 for x0, x1 in spans)
+        ):
+            found[-1] = Heading("previous", last.x0, each.x1, f"{last.text} {each.text}")
+        else:
+            found.append(each)
+    return found
 
 
 def _joined_names(headings: Sequence[Heading]) -> list[Heading]:

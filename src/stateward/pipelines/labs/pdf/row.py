@@ -25,6 +25,7 @@ _STREET = re.compile(
     re.IGNORECASE,
 )
 _PAGE = re.compile(r"[0-9]{1,3} (?:of|von|de|sur|di|van|z|av|af) [0-9]{1,3}", re.IGNORECASE)
+_OF_PAGES = re.compile(r"[1-9][0-9]? ?/ ?[1-9][0-9]?")  # beside a telephone number
 _DAY = re.compile(
     r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4})(?:[ ,T]+[0-9]{1,2}[:.][0-9]{2}\S*)?"
 )
@@ -76,6 +77,8 @@ def is_of_paper(row: Row) -> bool:
     """Whether a row is a telephone number, a street, a date or the number of a page beside words that name no test."""
     if is_name(row.name) or is_known_unit(row.texts.get("unit", "")):
         return False
+    if row.values and not any(map(str.isalpha, row.name)):
+        return True
     text = name_of(row)
     phone = next((f[0] for f in _PHONE.finditer(text) if _digits(f[0]) >= PHONE_DIGITS_MIN), "")
     if not row.values:
@@ -89,9 +92,9 @@ def is_of_paper(row: Row) -> bool:
     is_dated = not row.values[0][1] and _DAY.fullmatch(value) is not None
     is_phone = _digits(value) > 2 and value in phone
     counted = PAGE_OF.search(text)  # behind a sentence, too: `No abnormal results. Page 1 of 1`
-    is_page = _PAGE.fullmatch(value) is not None or (
-        counted is not None and value in counted.groups()
-    )
+    is_page = (
+        _PAGE.fullmatch(value) is not None or bool(phone and _OF_PAGES.fullmatch(value))
+    ) or (counted is not None and value in counted.groups())
     is_label = ":" in value and is_administrative(value)  # `Client services   Specimen: AB123`
     return is_phone or is_said or is_dated or is_page or is_label
 

@@ -50,6 +50,8 @@ from stateward.pipelines.labs.pdf.row import (
     name_of,
     strip_footnotes,
 )
+from stateward.pipelines.labs.pdf.sentences import statement_rows
+from stateward.pipelines.labs.pdf.stacks import stacked_rows
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value, vote_decimal
@@ -179,6 +181,9 @@ class _PageReader:
         rows, others = flowsheet_rows(lines)
         pairs, others = paired_tables(others)
         rows += pairs
+        for read in (statement_rows, stacked_rows):
+            told, others = read(others)
+            rows += told
         for block in table_blocks(others):
             if block.headings:
                 rows = [row for row in rows if not row.is_loose or not row.is_unread]
@@ -532,7 +537,8 @@ class _Table:
         ):
             return False
         name = row.name
-        is_capital = name.isupper() and name[0].isalpha() and not last.name.isupper()
+        is_known = not is_name(last.name) and is_name(f"{last.name} {name}")
+        is_capital = name.isupper() and name[0].isalpha() and not (is_known or last.name.isupper())
         if (
             row.has_colon
             or is_capital
@@ -548,7 +554,6 @@ class _Table:
             and gap < TIGHT * self._pitch
             and (not row.gap_below or gap < TIGHT * row.gap_below)
         )
-        is_known = not is_name(last.name) and is_name(f"{last.name} {name}")
         # What stands a little farther in goes on; as far below as the next row, only a name that is not known yet.
         is_indented = (
             row.x0 > last.x0 + 2 and not name.isupper() and (is_tight or not is_name(last.name))

@@ -1,16 +1,148 @@
-"""Results in running text: `GOT 17 U/l, Kreatinin 0,9 mg/dl` in a letter, `WBC 7.6 (H) K/uL (4.0 - 11.0)` elsewhere."""
+"""Results in running text: `GOT 17 U/l, Kreatinin 0,9 mg/dl` in a letter, `WBC 7.6 (H) K/uL (4.0 - 11.0)` elsewhere.
+
+Without a sign between name and value the name must be known. With one, `Natris: 137 mmol/L [Norma: 135 - 145]`, no word
+has to be: several statements of one form on a page show what they are.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.labs.analytes import is_name
-from stateward.pipelines.labs.pdf.cells import Parts, parts_in_any_order
-from stateward.pipelines.labs.pdf.row import Row
+from stateward.pipelines.labs.pdf.cells import (
+    Parts,
+    cells,
+    is_flag,
+    parts_in_any_order,
+    split_value,
+)
+from stateward.pipelines.labs.pdf.row import Row, is_administrative
+from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.values import read_value
+from stateward.pipelines.labs.words import column_of, is_category, ordinal_of
 
 NAME_WORDS_MAX = 6
+STATEMENTS_MIN = 3  # of one page that have a range, or a known name and a unit
+WORDS_MAX = 3  # of a value that is no number
+_STATEMENT = re.compile(r"(?P<name>[^:=]*[^\W\d][^:=]*?)\s*[:=]\s*(?P<rest>\S.*)")
+_LIMITS_BEHIND = re.compile(
+    r"(?P<head>.*?)\s*(?:(?P<wrapped>[(\[][^()\[\]]*[)\]])"
+    r"|[-–—|,;]\s*(?P<label>[^\W\d][^\d:=<>≤≥]*[:=])\s*(?P<tail>[^:=]+))"
+)
+_LABEL = re.compile(r"(?P<label>[^\W\d][^\d:=<>≤≥]{0,40}[:=])\s*(?P<text>.+)")
+_WORDED_LIMIT = re.compile(r"[(\[]?[^\W\d_]{2,}\.?(?: [^\W\d_]+\.?)? [0-9][0-9.,]*(?: \S+)?[)\]]?")
 
 Told = tuple[str, Parts]  # a name, and what follows it
+
+
+def behind_label(text: str) -> tuple[str, str]:
+    """A label and what stands behind it: `Norma:` and `135 - 145`; "" and the text, where there is none."""
+    found = _LABEL.fullmatch(text.strip())
+    return (found["label"], found["text"]) if found is not None else ("", text.strip())
+
+
+def is_limit(text: str, *, is_two_sided: bool = False) -> bool:
+    """Whether a text is a range, or a word and a number, which may be one."""
+    told = read_range(text)
+    if is_two_sided:
+        return told.kind == "interval" and None not in (told.low, told.high)
+    is_worded = _WORDED_LIMIT.fullmatch(text) is not None or bool(ordinal_of(text.strip("()[]")))
+    return told.kind in ("interval", "titre") or is_worded
+
+
+def is_measured_number(text: str) -> bool:
+    """Whether a text is a number with a unit that is known."""
+    parts = split_value(text)
+    return read_value(parts.value).kind == "quantity" and is_known_unit(parts.unit)
+
+
+def statement_rows(lines: Sequence[PdfLine]) -> tuple[list[Row], list[PdfLine]]:
+    """The results of lines that are nothing but statements, where a page has several; and the other lines."""
+    told = {at: found for at, line in enumerate(lines) if (found := _statements(line))}
+    sure = [
+        at
+        for at, found in told.items()
+        for name, parts in found
+        if is_limit(parts.range) or (parts.unit and is_name(name))
+    ]
+    if len(sure) < STATEMENTS_MIN:
+        return [], list(lines)
+    first, last = sure[0], sure[-1]
+    while first - 1 in told:  # right before and behind those that have a unit or a range
+        first -= 1
+    while last + 1 in told:
+        last += 1
+    told = {at: found for at, found in told.items() if first <= at <= last}
+    rows = [_row(lines[at], name, parts) for at, found in told.items() for name, parts in found]
+    return rows, [line for at, line in enumerate(lines) if at not in told]
+
+
+def _statements(line: PdfLine) -> list[Told]:
+    """What a line states; nothing if a part of it is no statement."""
+    found = [
+        told
+        for cell in cells(line.words)
+        for told in _statements_of(" ".join(word.text for word in cell))
+    ]
+    return [] if None in found else [each for each in found if each is not None]
+
+
+def _statements_of(text: str) -> list[Told | None]:
+    text = text.strip(" .;,")
+    whole = _statement(text)
+    if whole is not None:
+        return [whole]
+    pieces = [piece for each in re.split(r";(?=\s|$)", text) if (piece := each.strip(" .;,"))]
+    if len(pieces) == 1:
+        pieces = [piece for each in re.split(r",(?=\s|$)", text) if (piece := each.strip(" .;,"))]
+    return [_statement(piece) for piece in pieces]
+
+
+def _statement(piece: str) -> Told | None:
+    """A name, a colon and a value with its unit, flag and range."""
+    found = _STATEMENT.fullmatch(piece)
+    if found is None:
+        return None
+    name = found["name"].strip()
+    is_other = column_of(name) or is_category(name) or is_administrative(name)
+    if is_other or len(name.split()) > NAME_WORDS_MAX:
+        return None
+    parts = _value_and_range(found["rest"])
+    return None if parts is None else (name, parts)
+
+
+def _value_and_range(text: str) -> Parts | None:
+    head, range_ = text, ""
+    if (found := _LIMITS_BEHIND.fullmatch(text)) and found["head"]:
+        inside = found["tail"] or found["wrapped"][1:-1]
+        label, bare = (found["label"], inside) if found["tail"] else behind_label(inside)
+        is_word = bare == found["head"] or (label and not any(map(str.isdigit, bare)))
+        if is_limit(bare) or is_word:
+            # The brackets are those of the range, unless a label stands in them, too.
+            head, range_ = found["head"], bare if label else found["wrapped"]
+    parts = split_value(head) if range_ else parts_in_any_order(head.split()) or split_value(head)
+    parts.range = range_ or parts.range
+    kind = read_value(parts.value).kind
+    is_word = kind in ("ordinal", "text") and len(parts.value.split()) <= WORDS_MAX
+    is_number = kind in ("quantity", "titre") and (not parts.unit or is_known_unit(parts.unit))
+    has_rest = kind == "text" and any(map(str.isdigit, parts.value))
+    return parts if (is_number or is_word) and not has_rest and not is_flag(parts.value) else None
+
+
+def _row(line: PdfLine, name: str, parts: Parts) -> Row:
+    row = Row(
+        name,
+        line.page,
+        line.base,
+        line.height,
+        line.x0,
+        list(line.words),
+        {"unit": parts.unit, "range": parts.range},
+        [(parts.value, "")],
+    )
+    row.flag, row.start = parts.flag, line.base
+    return row
 
 
 def has_sentence(text: str) -> bool:
@@ -27,18 +159,7 @@ def sentence_rows(line: PdfLine) -> Iterator[Row]:
         if each is None:
             continue
         name, parts = each
-        row = Row(
-            name,
-            line.page,
-            line.base,
-            line.height,
-            line.x0,
-            list(line.words),
-            {"unit": parts.unit, "range": parts.range},
-            [(parts.value, "")],
-        )
-        row.flag = parts.flag
-        yield row
+        yield _row(line, name, parts)
 
 
 def _pieces(text: str) -> Sequence[str]:
