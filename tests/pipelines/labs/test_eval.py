@@ -47,6 +47,18 @@ def test_what_a_truth_says_with_null_is_not_told(tmp_path: Path) -> None:
     assert [(each.score.exact, each.wrong) for each in found.judged] == [(1, ())]
 
 
+def test_brackets_around_a_range_may_be_told_or_not(tmp_path: Path) -> None:
+    for name, ref, read in (("a", "3.9-5.6", "(3.9-5.6)"), ("b", "[3.9-5.6]", "3.9-5.6")):
+        (tmp_path / f"{name}.csv").write_text(csv(f"Glucose;<5.0;mmol/L;{read};"))
+        (tmp_path / f"{name}.truth.json").write_text(
+            json.dumps({"results": [{**TRUTH, "ref": ref}]})
+        )
+
+    found = evaluate_reports(tmp_path, now=lambda: 0)
+
+    assert [each.wrong for each in found.judged] == [(), ()]
+
+
 def test_functional_tests_of_ucum_are_run(tmp_path: Path) -> None:
     path = tmp_path / "UcumFunctionalTests.xml"
     path.write_text(UCUM)

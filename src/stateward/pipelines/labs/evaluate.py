@@ -242,11 +242,16 @@ def _is_unit(found: Fields, row: Mapping[str, Any]) -> bool:
 
 def _same_range(found: Fields, told: str) -> bool:
     # The unit behind a range is given as the unit, so that a truth may tell the range with it or without.
-    printed, unit = _printed_value(found, "range"), _printed_value(found, "unit")
-    return _squeeze(told).replace(unit, "") in (
-        printed.replace(unit, ""),
-        _squeeze(str(found.get("range_text", ""))).replace(unit, ""),
-    )
+    unit = _printed_value(found, "unit")
+    ours = (_printed_value(found, "range"), _squeeze(str(found.get("range_text", ""))))
+    return _bare_range(_squeeze(told), unit) in [_bare_range(each, unit) for each in ours]
+
+
+def _bare_range(text: str, unit: str) -> str:
+    """A range without its unit and the brackets around it, which a truth may tell or not: `(3.5 - 5.1)`."""
+    bare = text.replace(unit, "")
+    is_wrapped = (bare[:1], bare[-1:]) in (("(", ")"), ("[", "]"))
+    return bare[1:-1] if is_wrapped else bare
 
 
 def _printed_value(found: Fields, name: str) -> str:
