@@ -20,6 +20,7 @@ from stateward.transport.messages import (
     RESULT,
     Envelope,
     HeartbeatMessage,
+    ResultMessage,
     encode,
     from_bytes,
     results_stream,
@@ -115,6 +116,24 @@ def test_what_no_live_credential_of_the_stage_has_signed_is_refused(
     assert "a heartbeat of the credential good is more than 300 s off" in str(stale)
     assert len(audited) == len(reasons) + 1
     assert state(scene.app).sealed == 1  # the revoked one is gone
+    impostor.channel.close()
+
+
+def test_a_result_of_a_record_that_is_not_here_is_a_dead_letter(
+    scene: Scene,
+) -> None:
+    impostor = Impostor(scene)
+    work = first_work(scene, impostor, STATEMENT).work
+    message = ResultMessage(
+        record_id="UL_elsewhere", version=work.version, delivery=work.delivery, assigned_to=work.worker,
+        stage=work.stage, worker="impostor",
+    )  # fmt: skip
+
+    impostor.send(RESULT, message)
+    scene.until(lambda: bool(impostor.channel.dead_letters()))
+
+    (letter,) = impostor.channel.dead_letters()
+    assert letter.reason.startswith("a result of 'UL_elsewhere', which is no record here: two inst")
     impostor.channel.close()
 
 

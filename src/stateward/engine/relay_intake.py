@@ -153,6 +153,8 @@ class Intake:
         attempt = (message.record_id, message.version)
         sent = self._sent.get(attempt)
         work = self._bus.assigned(*attempt) if sent is None else sent.work
+        if work is None:
+            self._check_record(message.record_id, "result")
         if work is None or (work.worker, work.delivery) != (message.assigned_to, message.delivery):
             record_id = clean_text(message.record_id, chars_max=TEXT_MAX)
             self._log.info(
@@ -169,15 +171,21 @@ class Intake:
 
     def _take_saved(self, message: SavedMessage, key: WorkerKey | None) -> None:
         """Bytes for later attempts. Those of an attempt that is over count too: they were paid for."""
+        machine = self._check_record(message.record_id, "saved value")
+        check_stage(key, machine, message.stage)
+        self.saved.append(message)
+
+    def _check_record(self, record_id: str, what: str) -> str:
+        """The machine of a record; what is of none here is perhaps taken away from those who have it."""
         found = self._database.rows(
-            "SELECT machine FROM records WHERE id = :record_id", record_id=message.record_id
+            "SELECT machine FROM records WHERE id = :record_id", record_id=record_id
         )
         if not found:
             raise RefusedMessage(
-                f"a saved value of {message.record_id[:100]!r}, which is no record"
+                f"a {what} of {record_id[:100]!r}, which is no record here: two installations on one broker need two "
+                "values of transport.prefix"
             )
-        check_stage(key, str(found[0][0]), message.stage)
-        self.saved.append(message)
+        return str(found[0][0])
 
     def _take_returned(self, message: ReturnedMessage, key: WorkerKey | None) -> None:
         work = self._bus.assigned(message.record_id, message.version)
