@@ -1,10 +1,15 @@
-"""What the courier of a worker does with work that comes twice, or late."""
+"""What the courier of a worker does with work that comes twice or late, and when there is none."""
 
 import math
+import sys
 from pathlib import Path
 
+import pytest
+
 from lab.memory_broker import MemoryBroker, MemoryEngine
+from stateward.app import App
 from stateward.blobs import Folder
+from stateward.core.errors import StatewardError
 from stateward.core.model import Work
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.transport import Bus, WorkerInfo
@@ -19,7 +24,9 @@ from stateward.transport.messages import (
 )
 from stateward.workers.courier import Courier, CourierConfig
 from stateward.workers.remote_outputs import RemoteOutputs, Reporter
+from tests.transport.scene import settings
 
+URL = "redis://127.0.0.1:1"  # nothing is asked of it
 STREAM = "stateward.work.m.s.normal"
 
 
@@ -96,3 +103,18 @@ def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> Non
 
     assert channel.depth(STREAM) == 0
     database.close()
+
+
+def test_a_worker_that_can_never_reach_its_documents_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    bucket = settings(tmp_path, URL, "never", text="artifacts: s3://documents/x\n")
+    folder = settings(tmp_path / "f", URL, "never", transport=f", blobs: '{tmp_path}/not-mounted'")
+
+    for own, reason in (
+        (bucket, "pip install 'stateward"),
+        (folder, "there is no folder .*/not-m"),
+    ):
+        with App(own, is_runner=True) as app, pytest.raises(StatewardError, match=reason):
+            app.node(is_coordinator=False)

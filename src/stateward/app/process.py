@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stateward import __version__, telemetry
 from stateward.app import App
-from stateward.app.artifacts import SWEEP_AGE_S
+from stateward.app.artifacts import SWEEP_AGE_S, check_artifacts
 from stateward.app.runtime import build_mirror, build_worker, worker_name
 from stateward.engine.node import Node, Roles
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def build_node(app: App, *, is_coordinator: bool, is_worker: bool, is_notifier: bool) -> Node:
     """The loop of this process, in these roles."""
     settings = app.settings
+    is_remote = app.is_runner and not settings.transport.is_database
+    check_artifacts(settings, is_remote=is_remote)
     app.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
     worker = mirror = relay = remote = None
     if is_coordinator:

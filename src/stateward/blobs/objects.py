@@ -80,6 +80,14 @@ class ObjectOptions(msgspec.Struct, frozen=True, kw_only=True):
     part_bytes: int = PART_BYTES
 
 
+def check_client() -> None:
+    """Raise MissingExtra where the library that speaks to buckets is not installed."""
+    try:
+        import obstore  # noqa: F401
+    except ImportError as error:
+        raise (missing_extra(error) or error) from error
+
+
 class ObjectStorage(Receiving):
     """Artifacts in a bucket, with copies of those that were used last in a folder of this machine."""
 
@@ -389,10 +397,9 @@ class ObjectStorage(Receiving):
         return self._store
 
     def _connect(self) -> "ObjectStore":
-        try:
-            from obstore.store import from_url
-        except ImportError as error:
-            raise (missing_extra(error) or error) from error
+        check_client()
+        from obstore.store import from_url
+
         own = self._options
         # The names differ by vendor, and the stubs of the library have an overload for each.
         config: Any = {}
