@@ -5,6 +5,7 @@ and no trimming can remove what is still wanted. Redis leases by idle time: what
 within a lease, another one may take (XAUTOCLAIM).
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -240,8 +241,11 @@ class RedisEngine:
             TypeError,
             ValueError,
             RedisError,
-        ) as error:  # an option that redis-py does not have
-            raise InvalidRequest(f"{masked_url(url)} and its options: {error}") from None
+        ) as error:
+            # redis-py says of an option that it does not have that a class of its own has not.
+            unknown = re.search(r"unexpected keyword argument '(.+)'", str(error))
+            said = f"there is no option {unknown[1]}" if unknown else str(error)
+            raise InvalidRequest(f"{masked_url(url)} and its options: {said}") from None
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
         """Append messages; raises `TransportFull` where the stream has its most already.
