@@ -327,6 +327,21 @@ def test_what_only_the_plain_form_says_is_told(tmp_path: Path, more: str, *, is_
         '<style>.x {{ display:none }}</style><p class="x">{}</p>',
         "<p hidden>{}</p>",
         '<font color="white">{}</font>',
+        '<p style="display:\nnone !important">{}</p>',
+        "<style>.a > .x, p.y {{ display:none }}</style><div class=a><p class=x>{}</p></div>",
+        '<p style="color:rgba(0,0,0,0)">{}</p>',
+        '<p style="color:#fefefe">{}</p>',
+        '<p style="color:rgb(100%,100%,100%)">{}</p>',
+        '<table bgcolor="#003366"><tr><td><font color="#003366">{}</font></td></tr></table>',
+        '<table bgcolor="#eee"><tr><td style="background:#fff;color:#fff">{}</td></tr></table>',
+        '<p style="font:1px arial">{}</p>',
+        '<p style="opacity:.01">{}</p>',
+        '<p style="position:absolute;right:-9999px">{}</p>',
+        '<p style="clip:rect(0,0,0,0)">{}</p>',
+        '<p style="height:1px;overflow:hidden">{}</p>',
+        '<p style="visibility:collapse">{}</p>',
+        '<p style="transform:scale(0)">{}</p>',
+        "<div>" * 220 + "{}" + "</div>" * 220,
     ],
 )
 def test_hidden_words_of_a_mail_are_no_text_and_are_told(tmp_path: Path, hidden: str) -> None:
@@ -337,6 +352,49 @@ def test_hidden_words_of_a_mail_are_no_text_and_are_told(tmp_path: Path, hidden:
     (page,) = read_document(written(tmp_path, mail.as_bytes())).pages
 
     assert (page.text, page.unseen) == (SENTENCE, secret)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        '<table><tr><td style="font-size:0px;padding:20px"><div style="font-size:13px">{}</div></td></tr></table>',
+        '<p class=MsoListParagraph style="margin-left:36.0pt;text-indent:-18.0pt">{}</p>',
+        '<div style="color:#fff"><p style="color:#000">{}</p></div>',
+        '<div style="visibility:hidden"><p style="visibility:visible">{}</p></div>',
+        '<style>.x {{ display:none }}</style><p class=x style="display:block">{}</p>',
+        '<table background="dark.png"><tr><td style="color:#fff">{}</td></tr></table>',
+        "<style>@media print {{ p {{ display:none }} }}</style><p>{}</p>",
+    ],
+)
+def test_words_in_surroundings_that_hide_others_are_text(tmp_path: Path, shown: str) -> None:
+    """As in mails of MJML, whose columns stand in cells with letters of no size, and in the lists of Word."""
+    mail = a_mail()
+    mail.set_content(shown.format(SENTENCE), subtype="html")
+
+    (page,) = read_document(written(tmp_path, mail.as_bytes())).pages
+
+    assert (page.text, page.unseen) == (SENTENCE, "")
+
+
+def test_a_page_that_the_parser_leaves_the_end_of_out_is_refused(tmp_path: Path) -> None:
+    mail = a_mail()
+    mail.set_content("<div>" * 400 + SENTENCE + "</div>" * 400, subtype="html")
+
+    with pytest.raises(FatalFailure, match="too many elements within elements"):
+        read_document(written(tmp_path, mail.as_bytes()))
+
+
+@pytest.mark.parametrize("forms", [("html", "plain"), ("html", "html")])
+def test_what_another_form_says_besides_is_told_whatever_the_order(
+    tmp_path: Path, forms: tuple[str, str]
+) -> None:
+    mail = a_mail()
+    mail.set_content(f"<p>{SENTENCE}</p><p>The fee is 99.00 EUR.</p>", subtype=forms[0])
+    mail.add_alternative(SENTENCE, subtype=forms[1])
+
+    (page,) = read_document(written(tmp_path, mail.as_bytes())).pages
+
+    assert (page.text, page.unseen) == (SENTENCE, "The fee is 99.00 EUR.")
 
 
 def test_words_that_only_seem_hidden_are_text(tmp_path: Path) -> None:

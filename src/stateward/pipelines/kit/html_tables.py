@@ -14,9 +14,13 @@ def parse_html(text: str) -> html.HtmlElement:
     """The root of a page. Its text is decoded already, whatever encoding the page names."""
     parser = html.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True)
     try:
-        return html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
+        root = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
         raise FatalFailure(f"the page cannot be read: {error}", code="UNKNOWN_FORMAT") from error
+    # What stands deeper is left out by the parser, without an exception.
+    if any("Excessive depth" in entry.message for entry in parser.error_log):
+        raise FatalFailure("the page has too many elements within elements", code="UNKNOWN_FORMAT")
+    return root
 
 
 def tables_of(root: html.HtmlElement) -> Iterator[list[list[str]]]:

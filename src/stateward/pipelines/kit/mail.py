@@ -6,8 +6,8 @@ not read. A mail that is attached to it, as programs forward them, is read in th
 holds besides its text (watermarks, struck and hidden words) goes with it. Places have no boxes: what is shown beside
 them is the mail, not the attachment.
 
-A mail with a plain form and one of HTML is read in that of HTML, which programs show; what only the plain one says is
-text that a person does not see. Attachments are looked for in every part: some programs put them into the HTML form.
+A mail with several forms is read in the last one, as a rule that of HTML, which programs show; what only another one
+says is text that a person does not see. Attachments are looked for in every part: some programs put them into the HTML form.
 """
 
 import re
@@ -42,7 +42,7 @@ SIGNATURES = frozenset(
     {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
 )
 _ADDRESS = re.compile(
-    r"<?\b(?:https?|mailto|cid|tel):[^\s>]+>?|\[(?:cid|image):[^\]]*\]", re.IGNORECASE
+    r"<?\b(?:https?|mailto|cid|tel):[^\s>]+>?|\[(?:cid|image):[^\]]{0,500}\]", re.IGNORECASE
 )
 
 ReadDocument = Callable[[Path], TextDocument]
@@ -190,7 +190,7 @@ def _gather(part: "EmailMessage", content: _Content, *, depth: int) -> None:
 
 def _gather_forms(forms: list["EmailMessage"], content: _Content, *, depth: int) -> None:
     """The last form that has a text is the one that is shown; attachments are taken of each."""
-    found: list[tuple[str, _Content]] = []
+    found: list[_Content] = []
     for each in forms:
         of_form = _Content([], [])
         is_text = each.get_content_maintype() in ("multipart", "message") or (
@@ -198,28 +198,27 @@ def _gather_forms(forms: list["EmailMessage"], content: _Content, *, depth: int)
         )
         if is_text:  # what else is offered says the same to programs: a calendar, markup for phones
             _gather(each, of_form, depth=depth + 1)
-        found.append((each.get_content_type(), of_form))
+        found.append(of_form)
         content.attachments.extend(of_form.attachments)
-    shown = next((own for _, own in reversed(found) if own.bodies), None)
+    shown = next((own for own in reversed(found) if own.bodies), None)
     if shown is None:
         return
-    others = [own for kind, own in found if own is not shown and kind == PLAIN]
+    # Some programs take HTML wherever it stands, some the last form: what any other one says besides is told.
+    others = [page for own in found if own is not shown for page in own.bodies]
     text = "\n".join(page.text for page in shown.bodies)
-    unseen = [
-        line for own in others for page in own.bodies for line in _other_lines(page.text, text)
-    ]
+    unseen = [line for page in others for line in _other_lines(page.text, text)]
     first, *rest = shown.bodies
     all_unseen = "\n".join(each for each in (first.unseen, *unseen) if each)
     content.bodies.extend([replace(first, unseen=all_unseen), *rest])
 
 
-def _other_lines(plain: str, shown: str) -> Iterator[str]:
-    """The lines of the plain form with figures, or a sentence, that the form of HTML does not have.
+def _other_lines(text: str, shown: str) -> Iterator[str]:
+    """The lines of another form with figures, or a sentence, that the one that is shown does not have.
 
     One that shares hardly a word with it only says that programs without HTML show nothing.
     """
     known = set(words(shown))
-    lines = [(line, words(_ADDRESS.sub(" ", line))) for line in plain.split("\n")]
+    lines = [(line, words(_ADDRESS.sub(" ", line))) for line in text.split("\n")]
     said = {word for _, own in lines for word in own}
     is_stub = len(said & known) * 2 < len(said)
     for line, own in lines:

@@ -1,0 +1,264 @@
+"""Whether a person sees the words of an element of HTML: by its style, the style sheets and its surroundings.
+
+Colour, size of letters and visibility are inherited, and each element may set them anew: programs that write mails put
+columns into cells with letters of no size. What is not displayed, has no height or lies off the page hides all that it
+contains. Of the rules of style sheets those for elements, classes and ids count, also within others; none for some
+screens alone.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from lxml import html
+
+RULES_MAX = 2000
+NESTED_MAX = 100  # rules for elements within others: each is looked for above every element
+TINY_PT = 2.6  # as in a PDF
+PT_OF = {"pt": 1.0, "px": 0.75, "in": 72.0, "cm": 28.3, "mm": 2.83}
+NORMAL_PT = 12.0
+OFF_PAGE_PT = 300.0  # a list of Word begins 18 to 36 points left of its paragraph
+FLAT_PT = 1.5
+FAINT = 0.06  # opacity
+ALIKE = 20  # of 255, between two colours: letters that no person finds
+NAMED = {"white": (255, 255, 255), "black": (0, 0, 0), "snow": (255, 250, 250), "ivory": (255, 255, 240)}  # fmt: skip
+_IMPORTANT = re.compile(r"\s*!\s*important\s*$")
+_BRACE = re.compile("([{}])")
+_REMARK = re.compile(r"(?s)/\*(?:.*?\*/|.*)")
+_COMPOUND = re.compile(r"(?:[a-z][a-z0-9]*|\*)?(?:[.#][\w-]+)*")
+_LENGTH = re.compile(r"(-?[0-9]*\.?[0-9]+)\s*(pt|px|em|rem|ex|in|cm|mm|vw|vh|%)?")
+_HEX = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
+_FUNCTION = re.compile(r"(rgba?|hsla?)\(([^()]*)\)")
+
+Style = Mapping[str, str]  # values by property
+Color = tuple[int, int, int]
+Compound = frozenset[str]  # a tag, .classes and #ids that one element has
+
+
+class Look(NamedTuple):
+    """How the words of an element look. `back` is None where nothing tells what lies behind them."""
+
+    color: Color | None = (0, 0, 0)
+    back: Color | None = (255, 255, 255)
+    points: float = NORMAL_PT
+    is_visible: bool = True
+    is_clear: bool = False  # letters of no colour at all
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether a person can read words that look so."""
+        is_lost = _is_alike(self.color, self.back)
+        return self.is_visible and not self.is_clear and not is_lost and self.points >= TINY_PT
+
+
+class StyleSheets:
+    """What the style sheets of a page say."""
+
+    def __init__(self, root: html.HtmlElement) -> None:
+        self._simple: dict[Compound, dict[str, str]] = {}
+        self._nested: dict[Compound, list[tuple[Sequence[Compound], dict[str, str]]]] = {}
+        self._names: set[str] = set()
+        count = nested = 0
+        for selector, said in _rules(root):
+            parts = [_compound(part) for part in selector.replace(">", " ").split()]
+            if not parts or None in parts or count >= RULES_MAX:
+                continue
+            *above, last = [part for part in parts if part is not None]
+            count += 1
+            self._names |= last
+            if not above:
+                self._simple.setdefault(last, {}).update(said)
+            elif nested < NESTED_MAX:
+                nested += 1
+                self._nested.setdefault(last, []).append((above, said))
+
+    def style_of(self, element: html.HtmlElement) -> Style:
+        """The properties of an element, its own after those of rules; what is important counts most."""
+        found: dict[str, str] = {}
+        own = _names(element)
+        if self._names & own or frozenset() in self._nested:
+            rules = [(len(key), said) for key, said in self._simple.items() if key <= own]
+            for key, entries in self._nested.items():
+                if key <= own:
+                    rules += [
+                        (len(key), said) for above, said in entries if _is_within(element, above)
+                    ]
+            for _, said in sorted(rules, key=lambda rule: rule[0]):
+                found |= said
+        mine = _declarations(element.get("style") or "")
+        for name, value in mine.items():
+            if not _IMPORTANT.search(found.get(name, "")) or _IMPORTANT.search(value):
+                found[name] = value
+        return {name: _IMPORTANT.sub("", value) for name, value in found.items()}
+
+
+def _names(element: html.HtmlElement) -> Compound:
+    """The tag, classes and ids of an element, by which rules find it."""
+    names = {
+        str(element.tag),
+        *(f".{each.lower()}" for each in (element.get("class") or "").split()),
+    }
+    if element.get("id"):
+        names.add(f"#{element.get('id').lower()}")
+    return frozenset(names)
+
+
+def _is_within(element: html.HtmlElement, above: Sequence[Compound]) -> bool:
+    """Whether elements around one fit the parts of a selector, the innermost last."""
+    wanted = [*above]
+    for outer in element.iterancestors():
+        if wanted and isinstance(outer.tag, str) and wanted[-1] <= _names(outer):
+            wanted.pop()
+    return not wanted
+
+
+def _rules(root: html.HtmlElement) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each selector with what is said of it, outside of blocks for some screens."""
+    for sheet in root.iter("style"):
+        text = _REMARK.sub("", sheet.text or "").replace("<!--", "").replace("-->", "")
+        # Parts between braces, not one pattern for a rule: a sheet of a megabyte without a brace must not take minutes.
+        depth, selectors, body, has_inner = 0, "", "", False
+        for part in _BRACE.split(text):
+            if part == "{":
+                depth += 1
+                has_inner |= depth > 1
+            elif part == "}":
+                if depth == 1 and not has_inner:
+                    said = _declarations(body)
+                    yield from ((each, said) for each in selectors.lower().split(","))
+                depth = max(depth - 1, 0)
+                has_inner = has_inner and depth > 0
+            elif depth == 0:
+                selectors = part.rpartition(";")[2]
+            elif depth == 1:
+                body = part
+
+
+def _compound(text: str) -> Compound | None:
+    """One part of a selector; None for what looks at more than names, such as the place among others."""
+    if not _COMPOUND.fullmatch(text):
+        return None
+    return frozenset(part for part in re.split(r"(?=[.#])", text) if part not in ("", "*"))
+
+
+def _declarations(text: str) -> dict[str, str]:
+    """Values by property; the last one counts, and an important one before others."""
+    found: dict[str, str] = {}
+    for part in _REMARK.sub("", text).lower().split(";"):
+        name, _, value = part.partition(":")
+        name, value = name.strip(), " ".join(value.split())
+        if value and not (_IMPORTANT.search(found.get(name, "")) and not _IMPORTANT.search(value)):
+            found[name] = value
+    return found
+
+
+def look_of(element: html.HtmlElement, style: Style, around: Look) -> Look:
+    """How the words of an element look, by its style and by what it inherits."""
+    tag = element.tag
+    color = style.get("color") or (element.get("color") if tag == "font" else None)
+    color = color or (element.get("text") if tag == "body" else None)
+    value, is_clear = _read_color(color) if color else (around.color, around.is_clear)
+    back = around.back
+    for said in (element.get("bgcolor"), style.get("background"), style.get("background-color")):
+        back = _back(said, back) if said else back
+    if element.get("background") or style.get("background-image", "none") != "none":
+        back = None
+    seen = style.get("visibility")
+    is_visible = around.is_visible if seen is None else seen not in ("hidden", "collapse")
+    return Look(value, back, _points(style, around.points), is_visible, is_clear)
+
+
+def is_left_out(element: html.HtmlElement, style: Style) -> bool:
+    """Whether an element is not shown, and nothing in it is."""
+    if element.get("hidden") is not None or style.get("display") == "none":
+        return True
+    if style.get("mso-hide") == "all" or (_length(style.get("opacity")) or 1.0) < FAINT:
+        return True
+    if "opacity" in style and _length(style["opacity"]) == 0:
+        return True
+    if _length(style.get("zoom")) == 0 or re.search(
+        r"scale[xy]?\(\s*0(?:\.0*)?\s*[,)]|translate[xy]?\(\s*-\d{3,}", style.get("transform", "")
+    ):
+        return True
+    if "inset(100%" in style.get("clip-path", "") or re.search(
+        r"rect\((?:[01](?:px)?[ ,]*){4}\)", style.get("clip", "")
+    ):
+        return True
+    is_cut = "hidden" in (style.get("overflow"), style.get("overflow-x"), style.get("overflow-y"))
+    sizes = [_length(style.get(name)) for name in ("height", "max-height", "width", "max-width")]
+    if is_cut and any(size is not None and size < FLAT_PT for size in sizes):
+        return True
+    places = ("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top")
+    return any((_length(style.get(name)) or 0.0) < -OFF_PAGE_PT for name in places)
+
+
+def _points(style: Style, around: float) -> float:
+    """The size of letters; of `font` the first length, which comes before the name of the font."""
+    said = style.get("font-size")
+    if said is None:
+        sizes = (word.partition("/")[0] for word in style.get("font", "").split())
+        said = next(
+            (
+                size
+                for size in sizes
+                if _LENGTH.fullmatch(size) and (size == "0" or not size.isdigit())
+            ),
+            None,
+        )
+    size = _length(said, of=around)
+    return around if size is None else size
+
+
+def _length(text: str | None, *, of: float = NORMAL_PT) -> float | None:
+    """A length in points; a number without a unit is of pixels, and parts are of `of`."""
+    found = _LENGTH.fullmatch(text or "")
+    if found is None:
+        return None
+    value, unit = float(found[1]), found[2] or "px"
+    if unit in PT_OF:
+        return value * PT_OF[unit]
+    if unit == "rem":
+        return value * NORMAL_PT
+    return value * of * (0.5 if unit == "ex" else 0.01 if unit == "%" else 1.0)
+
+
+def _back(text: str, around: Color | None) -> Color | None:
+    """What lies behind words by a background; None for a picture, or what is half of a colour."""
+    text = text.strip().lower()
+    if "url(" in text or "gradient" in text:
+        return None
+    for word in (text, *text.split()):
+        color, is_clear = _read_color(word)
+        if color is not None or is_clear:
+            return around if is_clear else color
+    return around if text in ("none", "inherit", "initial", "unset") else None
+
+
+def _read_color(text: str) -> tuple[Color | None, bool]:
+    """A colour, and whether it is none at all; a name that is not known is some colour that is seen."""
+    text = "".join(text.lower().split())
+    if text == "transparent":
+        return None, True
+    if text in NAMED:
+        return NAMED[text], False
+    if _HEX.fullmatch(text):
+        digits = [each * 2 for each in text[1:]] if len(text) < 6 else re.findall("..", text[1:])
+        red, green, blue, *alpha = (int(each, 16) for each in digits)
+        return (red, green, blue), bool(alpha) and alpha[0] < 255 * FAINT
+    found = _FUNCTION.fullmatch(text)
+    values = [_LENGTH.fullmatch(part) for part in re.split("[,/]", found[2])] if found else []
+    if found is None or len(values) < 3 or None in values:
+        return None, False
+    numbers = [(float(each[1]), each[2] == "%") for each in values if each]
+    is_clear = len(numbers) > 3 and numbers[3][0] * (0.01 if numbers[3][1] else 1) < FAINT
+    if found[1].startswith("hsl"):
+        light = numbers[2][0]
+        return ((255, 255, 255) if light > 96 else (0, 0, 0) if light < 4 else None), is_clear
+    red, green, blue = (int(value * 2.55 if part else value) for value, part in numbers[:3])
+    return (red, green, blue), is_clear
+
+
+def _is_alike(color: Color | None, back: Color | None) -> bool:
+    if color is None or back is None:
+        return False
+    return all(abs(one - other) <= ALIKE for one, other in zip(color, back, strict=True))
