@@ -7,7 +7,8 @@ holds besides its text (watermarks, struck and hidden words) goes with it. Place
 them is the mail, not the attachment.
 
 A mail with several forms is read in the last one, as a rule that of HTML, which programs show; what only another one
-says is text that a person does not see. Attachments are looked for in every part: some programs put them into the HTML form.
+says is text that a person does not see. Attachments are looked for in every part: some programs put them into the form
+of HTML.
 """
 
 import re
