@@ -64,3 +64,44 @@ def test_paragraphs_below_the_heading_of_the_references_are_references(tmp_path:
     ]
     assert found[0].reference is not None
     assert (found[0].reference.label, found[0].reference.ids) == ("1", {"doi": "10.5555/deckel"})
+
+
+def test_older_tags_and_those_of_repositories_name_authors_and_years(tmp_path: Path) -> None:
+    older = page(
+        tmp_path,
+        "<p>One.</p>",
+        '<meta name="citation_title" content="Knots"><meta name="citation_authors" content="Rope, Rita; Knot, Karl J.">'
+        '<meta name="citation_year" content="2009">',
+    )
+    kept = page(
+        tmp_path,
+        "<p>One.</p>",
+        '<meta name="bepress_citation_title" content="Owls">'
+        '<meta name="bepress_citation_author" content="Ann Owl, PhD">'
+        '<meta name="bepress_citation_author_institution" content="Barn College">'
+        '<meta name="bepress_citation_doi" content="10.5555/owl"><meta name="bepress_citation_date" content="2014">',
+    )
+
+    assert [each.name for each in older.metadata.authors] == ["Rita Rope", "Karl J. Knot"]
+    assert older.metadata.year == 2009
+    assert [(each.name, each.affiliations) for each in kept.metadata.authors] == [
+        ("Ann Owl", ("Barn College",))
+    ]
+    assert (kept.metadata.ids, kept.metadata.year) == ({"doi": "10.5555/owl"}, 2014)
+    assert not kept.notes
+
+
+def test_headings_that_open_their_section_and_lists_of_terms_are_read(tmp_path: Path) -> None:
+    paper = page(
+        tmp_path,
+        "<h1>Knots</h1><h2><button>Abstract</button></h2><p>Knots slip.</p><h2>Terms <button>Copy</button></h2>"
+        "<dl><dt>Bowline</dt><dd>A knot.</dd></dl>"
+        "<h2>References</h2><div><div><span>1.</span> <span>Hitch H. 1999.</span>"
+        "</div><div>2. Bend B. 2001. <a href='https://doi.org/10.5555/bend'>Crossref</a></div></div>",
+    )
+
+    assert texts(paper.blocks, "heading") == ["Abstract", "Terms", "References"]
+    assert texts(paper.blocks, "abstract") == ["Knots slip."]
+    assert texts(paper.blocks, "paragraph") == ["Bowline", "A knot."]
+    found = [each.reference for each in paper.blocks if each.reference is not None]
+    assert [(each.label, each.ids) for each in found] == [("1", {}), ("2", {"doi": "10.5555/bend"})]

@@ -414,3 +414,55 @@ def test_a_cell_keeps_the_words_of_its_paragraphs_apart(tmp_path: Path) -> None:
     paper = article(tmp_path, f"<body><table-wrap><table>{cells}</table></table-wrap></body>")
 
     assert paper.blocks[1].rows == [["Salt and peas", "Salt and peas"]]
+
+
+def test_an_editor_is_no_author_of_a_chapter_and_stands_for_a_book(tmp_path: Path) -> None:
+    group = '<person-group person-group-type="{}"><name><surname>{}</surname></name></person-group>'
+    author, editor = group.format("author", "Wing"), group.format("editor", "Page")
+    cited = "<ref><element-citation>{}<source>Moths</source></element-citation></ref>"
+    listed = cited.format(author + editor) + cited.format(editor)
+    paper = article(tmp_path, f"<back><ref-list>{listed}</ref-list></back>")
+
+    found = [each.reference.authors for each in paper.blocks if each.reference is not None]
+    assert found == [("Wing",), ("Page",)]
+
+
+def test_small_parts_of_the_front_are_read_as_they_are_written(tmp_path: Path) -> None:
+    paper = article(
+        tmp_path,
+        "<body><fig-group><label>Figure 1</label><caption><p>All.</p></caption><fig><label>a</label></fig></fig-group>"
+        "</body>",
+        '<contrib-group><contrib contrib-type="Author"><name><surname>Light</surname></name></contrib></contrib-group>'
+        '<pub-date pub-type="epub"><day>31</day><month>2</month><year>2021</year></pub-date>'
+        '<permissions><license><ali:license_ref xmlns:ali="http://www.niso.org/schemas/ali/1.0/">https://x.example/by'
+        "</ali:license_ref><license-p>Open.</license-p></license></permissions>"
+        "<kwd-group><kwd>moth</kwd><nested-kwd><kwd>silk moth</kwd></nested-kwd></kwd-group>",
+    )
+
+    found = paper.metadata
+    assert [each.name for each in found.authors] == ["Light"]
+    assert found.dates == {"epub": "2021-02"}, "there is no such day"
+    assert (found.licence.url, found.licence.text) == ("https://x.example/by", "Open.")
+    assert found.keywords == ["moth", "silk moth"]
+    assert [(each.label, each.text) for each in paper.blocks if each.kind == "figure"] == [
+        ("Figure 1", "All."),
+        ("a", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pages", "first", "last"),
+    [
+        ("S12-9; quiz S30", "S12", "S19"),
+        ("1865-76", "1865", "1876"),
+        ("e5", "e5", ""),
+        ("12, 14", "12", ""),
+    ],
+)
+def test_pages_of_pubmed_are_whole(tmp_path: Path, pages: str, first: str, last: str) -> None:
+    data = (SAMPLES / "rye-bread.xml").read_text("utf-8")
+    start, end = data.index("<MedlinePgn>") + len("<MedlinePgn>"), data.index("</MedlinePgn>")
+
+    found = read(tmp_path, data[:start] + pages + data[end:]).metadata
+
+    assert (found.first_page, found.last_page) == (first, last)

@@ -12,6 +12,7 @@ from tests.pipelines.literature.articles import read, texts
     [
         "Journal of Small Clocks, Vol. 3 (2011), pp. 14-19",
         "https://doi.org/10.5555/clocks.3.14\n\n© 2011 The Clock Society",
+        "RESEARCH NOTE",
     ],
 )
 def test_the_title_of_a_text_is_no_line_of_its_journal(tmp_path: Path, above: str) -> None:

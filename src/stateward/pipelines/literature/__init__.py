@@ -149,7 +149,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 11},
+    readers={"literature.parse": 12},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

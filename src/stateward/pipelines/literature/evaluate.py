@@ -182,7 +182,7 @@ def _jats_truth(article: ET.Element) -> dict[str, object]:
 
 def _jats_authors(meta: ET.Element) -> Iterator[str]:
     for contrib in meta.findall("contrib-group/contrib"):
-        if contrib.get("contrib-type", "author") != "author":
+        if contrib.get("contrib-type", "author").lower() != "author":
             continue
         named = (*contrib, *contrib.findall("name-alternatives/*"))
         name = next((each for each in named if each.tag in ("name", "string-name")), None)

@@ -63,6 +63,7 @@ _REFERENCE_LIST = re.compile(r"\b(references?|bibliograph\w*|citations?|ref-list
 _MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z:]*(?:\s[^<>]*)?/?>")
 # What a paragraph below the heading of the references has if it is one: a number or a year.
 _CITED = re.compile(r"^\[?[0-9]{1,4}[.)\]]\s|\b(?:1[5-9]|20)[0-9]{2}[a-z]?\b")
+_DEGREES = re.compile(r"(?:,\s*(?:M\.?D|Ph\.?\s?D|M\.?Sc|B\.?Sc|MPH|MBBS|DPhil|RN|FRCP)\.?)+$")
 _DATE = re.compile(r"([12][0-9]{3})(?:[-/]([0-9]{1,2}))?(?:[-/]([0-9]{1,2}))?")
 
 
@@ -114,7 +115,7 @@ def _parse(path: Path, chars_max: int) -> etree._Element:
 
 def _with_lines(root: etree._Element) -> etree._Element:
     """The page with a blank where a line ends: words of two paragraphs of a cell are two words."""
-    for each in root.iter("br", "li", "td", "th", *_BLOCK_LEVEL):
+    for each in root.iter("br", *_BLOCK_LEVEL):
         each.tail = f"\n{each.tail or ''}"
     return root
 
@@ -127,6 +128,7 @@ class _MetaTags:
         self._tags: list[tuple[str, str]] = []
         for each in root.iter("meta"):
             name = (each.get("name") or each.get("property") or "").lower()
+            name = name.removeprefix("bepress_")  # as Digital Commons says the same
             if name and (content := squeeze(each.get("content"))):
                 self._tags.append((name, content))
         self.is_citation = any(name.startswith("citation_") for name, _ in self._tags)
@@ -141,7 +143,11 @@ class _MetaTags:
 
     def metadata(self) -> Metadata:
         date = self.first(
-            "citation_publication_date", "citation_date", "dc.date", "prism.publicationdate"
+            "citation_publication_date",
+            "citation_date",
+            "citation_year",
+            "dc.date",
+            "prism.publicationdate",
         )
         online = self.first("citation_online_date")
         dates = {"published": _date(date), "epub": _date(online)}
@@ -186,7 +192,7 @@ class _MetaTags:
     def _ids(self) -> dict[str, str]:
         names = {
             "citation_doi": "doi", "dc.identifier": "doi", "prism.doi": "doi", "citation_pmid": "pmid",
-            "citation_pmcid": "pmcid", "citation_arxiv_id": "arxiv", "bepress_citation_doi": "doi",
+            "citation_pmcid": "pmcid", "citation_arxiv_id": "arxiv",
         }  # fmt: skip
         return normal_ids((names[name], content) for name, content in self._tags if name in names)
 
@@ -197,7 +203,9 @@ class _MetaTags:
             if name in ("citation_author", "dc.creator") and (
                 name == "citation_author" or not self.is_citation
             ):
-                found.append({"name": [content], "orcid": [], "email": [], "institution": []})
+                found.append({"name": [content]})
+            elif name == "citation_authors":  # all of them in one
+                found += [{"name": [each.strip()]} for each in content.split(";") if each.strip()]
             elif found and name.startswith("citation_author_"):
                 found[-1].setdefault(name.removeprefix("citation_author_"), []).append(content)
         return [_author(each) for each in found]
@@ -217,7 +225,7 @@ def _without_markup(text: str) -> str:
 
 
 def _author(found: dict[str, list[str]]) -> Author:
-    (name,) = found["name"]
+    name = _DEGREES.sub("", *found["name"])
     surname, comma, given = (part.strip() for part in name.partition(","))
     if not comma:
         given, _, surname = name.rpartition(" ")
@@ -225,9 +233,9 @@ def _author(found: dict[str, list[str]]) -> Author:
         name=f"{given} {surname}".strip(),
         surname=surname,
         given=given,
-        orcid=next(map(orcid_of, found["orcid"]), ""),
-        email=next(iter(found["email"]), ""),
-        affiliations=tuple(found["institution"]),
+        orcid=next(map(orcid_of, found.get("orcid", ())), ""),
+        email=next(iter(found.get("email", ())), ""),
+        affiliations=tuple(found.get("institution", ())),
     )
 
 
@@ -242,6 +250,9 @@ def _main(root: etree._Element) -> etree._Element:
         for each in list(root.iter(tag)):
             if tag == "header" and each.find(".//h1") is not None:
                 continue  # the head of an article holds its title
+            around = each.getparent()
+            if tag == "button" and around.tag in HEADINGS and text_of(around) == text_of(each):
+                continue  # a heading by which its section is opened
             each.drop_tree()
     candidates = [*root.iter("article"), *root.xpath(".//main | .//*[@role='main']")]
     body = root.find("body")
@@ -295,11 +306,7 @@ class _Blocks:
             for item in element.iterchildren("li"):
                 yield from self._item(item)
         elif tag in ("p", "pre", "blockquote", "dt", "dd"):
-            text = text_of(element)
-            if tag == "p" and self._is_cited() and _CITED.search(text):
-                reference = Reference(label=entry_label(text), ids=ids_in(text))
-                yield self._block("reference", without_label(text), element, reference=reference)
-            elif text:
+            if text := text_of(element):
                 yield self._block("quote" if tag == "blockquote" else "paragraph", text, element)
         elif _is_inline(element):
             if text := text_of(element):
@@ -359,6 +366,10 @@ class _Blocks:
     ) -> Block:
         if kind == "paragraph" and {plain_heading(each) for each in self._section} & ABSTRACT:
             kind = "abstract"
+        if kind == "paragraph" and self._is_cited() and _CITED.search(text):
+            links = " ".join(each.get("href") or "" for each in element.iter("a"))
+            reference = Reference(label=entry_label(text), ids={**ids_in(links), **ids_in(text)})
+            kind, text = "reference", without_label(text)
         return Block(
             kind=kind,
             text=text,
@@ -383,7 +394,20 @@ _BLOCK_LEVEL = frozenset(
         "div",
         "section",
         "article",
+        "main",
         "dl",
+        "dt",
+        "dd",
+        "li",
+        "tr",
+        "td",
+        "th",
+        "address",
+        "center",
+        "details",
+        "summary",
+        "figcaption",
+        "caption",
     )
 )
 

@@ -165,7 +165,7 @@ class _Walk:
         self._part = ""
         self._handlers: dict[str, Callable[[etree._Element], None]] = {
             "sec": self._section_of, "p": self._paragraph, "list": self._list, "def-list": self._children,
-            "def-item": self._list_item, "fig": self._figure, "fig-group": self._children,
+            "def-item": self._list_item, "fig": self._figure, "fig-group": self._figures,
             "table-wrap": self._table, "table-wrap-group": self._children, "disp-quote": self._quote,
             "boxed-text": self._section_of, "disp-formula": self._formula, "fn-group": self._section_of,
             "fn": self._footnote, "ref-list": self._section_of, "ref": self._reference, "ack": self._section_of,
@@ -279,6 +279,15 @@ class _Walk:
     def _figure(self, element: etree._Element) -> None:
         text = "\n".join(_caption(element))
         self._add("figure", text, element, label=child_text(element, "label"))
+
+    def _figures(self, element: etree._Element) -> None:
+        """Several figures under one number: what is said of them all, then each."""
+        caption = element.find("caption")
+        if caption is not None:
+            self._figure(element)
+        for child in element:
+            if child is not caption and child.tag in self._handlers:
+                self._handlers[child.tag](child)
 
     def _supplement(self, element: etree._Element) -> None:
         text = "\n".join(_caption(element))

@@ -110,7 +110,7 @@ class Front:
             ],
             abstract=main,
             other_abstracts=others,
-            keywords=[text for each in meta.iterfind("kwd-group/kwd") if (text := text_of(each))],
+            keywords=[text for each in meta.iterfind("kwd-group//kwd") if (text := text_of(each))],
             subjects=[
                 text
                 for each in meta.iterfind("article-categories//subject")
@@ -161,7 +161,7 @@ class Front:
             authors += [
                 _author(contrib, affiliations, common)
                 for contrib in group.iterfind("contrib")
-                if contrib.get("contrib-type", "author") == "author"
+                if contrib.get("contrib-type", "author").lower() == "author"
             ]
         return authors
 
@@ -206,7 +206,7 @@ class Front:
             url = url or ("" if linked is None else linked.get(XLINK_HREF, ""))
         return Licence(
             url=url.strip(),
-            text=text_of(own),
+            text="" if own is None else prose(own, (ALI_LICENCE,)),
             copyright=child_text(permissions, "copyright-statement"),
         )
 

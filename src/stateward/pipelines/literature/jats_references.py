@@ -46,11 +46,12 @@ def reference_of(citation: etree._Element, label: str) -> Reference:
     ids: list[tuple[str, str]] = []
     authors: list[str] = []
     found: dict[str, str] = {}
+    others = _others(citation)
     # Without a list of names: to compare each element with sixteen takes longer than to make an object of it. Most are
     # names; their text is taken here, because a call costs as much as the text.
     for each in citation.iter():
         tag = each.tag
-        if tag == "name":
+        if tag == "name" or (others and each in others):
             continue
         if tag == "surname":
             text = each.text
@@ -85,6 +86,16 @@ def reference_of(citation: etree._Element, label: str) -> Reference:
         first_page=found.get("fpage") or found.get("elocation-id") or "",
         last_page=found.get("lpage", ""),
     )
+
+
+def _others(citation: etree._Element) -> set[etree._Element]:
+    """The names of those who edited or translated what others wrote; where nobody wrote it, they stand for it."""
+    groups = citation.findall("person-group")
+    if len(groups) < 2:
+        return set()
+    written = [each for each in groups if each.get("person-group-type", "author") == "author"]
+    unwritten = [each for each in groups if each not in written] if written else []
+    return {name for group in unwritten for name in group.iterdescendants()}
 
 
 _FIELDS = frozenset(

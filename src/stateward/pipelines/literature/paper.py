@@ -5,6 +5,7 @@ line ends; what a source does not say is "" or empty, never guessed.
 """
 
 import re
+from calendar import monthrange
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -181,7 +182,8 @@ def iso_date(year: str, month: str = "", day: str = "") -> str:
     number = month_number(month)
     if not number:
         return year
-    is_day = day.strip().isdecimal() and 1 <= int(day) <= 31
+    days = monthrange(int(year), number)[1]
+    is_day = day.strip().isdecimal() and 1 <= int(day) <= days
     return f"{year}-{number:02d}-{int(day):02d}" if is_day else f"{year}-{number:02d}"
 
 

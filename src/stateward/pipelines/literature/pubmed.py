@@ -72,7 +72,7 @@ def _metadata(record: etree._Element, citation: etree._Element) -> Metadata:
     types = [text_of(each) for each in article.iterfind("PublicationTypeList/PublicationType")]
     dates = _dates(record, article)
     issue = article.find("Journal/JournalIssue")
-    first, _, last = child_text(article, "Pagination/MedlinePgn").partition("-")
+    first, last = _pages(child_text(article, "Pagination/MedlinePgn"))
     return Metadata(
         format=FORMAT,
         title=child_text(article, "ArticleTitle"),
@@ -92,7 +92,7 @@ def _metadata(record: etree._Element, citation: etree._Element) -> Metadata:
         volume="" if issue is None else child_text(issue, "Volume"),
         issue="" if issue is None else child_text(issue, "Issue"),
         first_page=first,
-        last_page=_whole_page(first, last),
+        last_page=last,
         dates=dates,
         year=year_of(dates),
         other_titles=[
@@ -178,10 +178,12 @@ def _date(element: etree._Element) -> str:
     return iso_date(*(child_text(element, name) for name in ("Year", "Month", "Day")))
 
 
-def _whole_page(first: str, last: str) -> str:
-    """The last page in full: PubMed writes 1865-76 for 1865-1876."""
-    is_short = first.isdecimal() and last.isdecimal() and len(last) < len(first)
-    return first[: len(first) - len(last)] + last if is_short else last
+def _pages(text: str) -> tuple[str, str]:
+    """The first and the last page in full: PubMed writes 1865-76, or S12-9; quiz S30 for S12 to S19."""
+    first, _, last = re.split(r"[;,]", text, maxsplit=1)[0].partition("-")
+    first, last = first.strip(), last.strip()
+    is_short = first[-1:].isdecimal() and last.isdecimal() and len(last) < len(first)
+    return first, first[: len(first) - len(last)] + last if is_short else last
 
 
 def _abstract_lines(abstract: etree._Element | None) -> Iterator[str]:

@@ -41,7 +41,9 @@ _NOTICE = re.compile(
 IMPRINT_CHARS_MAX = 200
 _IMPRINT = re.compile(
     r"\bvol(?:ume|\.)?\s*[0-9]|\bpp?\.\s*[0-9]|\bno\.\s*[0-9]|\bissn\b|\bdoi\b|https?://|©|"
-    r"\(\s*(?:19|20)[0-9]{2}\)\s*[0-9]|[0-9]\s*\((?:19|20)[0-9]{2}\)",
+    r"\(\s*(?:19|20)[0-9]{2}\)\s*[0-9]|[0-9]\s*\((?:19|20)[0-9]{2}\)|"
+    r"^(?:open access|(?:(?:original|research|review|short|brief|regular|full|technical|case|rapid|invited)\s+)+"
+    r"(?:article|paper|note|report|communication|letter|research|study)s?)$",
     re.IGNORECASE,
 )
 _CAPTION = re.compile(
