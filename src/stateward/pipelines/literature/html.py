@@ -225,7 +225,7 @@ def _without_markup(text: str) -> str:
 
 
 def _author(found: dict[str, list[str]]) -> Author:
-    name = _DEGREES.sub("", *found["name"])
+    name = _DEGREES.sub("", found["name"][0])
     surname, comma, given = (part.strip() for part in name.partition(","))
     if not comma:
         given, _, surname = name.rpartition(" ")

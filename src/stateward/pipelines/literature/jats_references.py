@@ -89,7 +89,7 @@ def reference_of(citation: etree._Element, label: str) -> Reference:
 
 
 def _others(citation: etree._Element) -> set[etree._Element]:
-    """The names of those who edited or translated what others wrote; where nobody wrote it, they stand for it."""
+    """The names of those who edited or translated what others wrote; without authors, they stand for it."""
     groups = citation.findall("person-group")
     if len(groups) < 2:
         return set()
