@@ -170,8 +170,10 @@ def _header_rows(
     values: dict[int, set[int]] = {}
     for mention in mentions:
         cell = grid.cell_at(mention.start)
-        if cell and mention.end - mention.start >= LABEL_SHARE * len(
-            _BRACKET.sub("", grid.words(cell))
+        if (
+            cell
+            and _covers(grid, cell, mention)
+            and not _is_named_value(grid, mentions, cell, mention)
         ):
             labels.setdefault(cell.row, set()).add(cell.column)
     for candidate in candidates:
@@ -189,6 +191,20 @@ def _header_rows(
         and (len(columns) >= 2 or len(grid.rows[row]) >= 3)
         and (len(columns) == len(grid.rows[row]) or values.get(row + 1))
         and _is_aligned(grid, row)
+    )
+
+
+def _is_named_value(
+    grid: Grid, mentions: list[LabelMention], cell: GridCell, mention: LabelMention
+) -> bool:
+    """Whether a word that ends like the label left of it is its value: `Versicherung | Hausratversicherung`."""
+    if mention.slip != "compound" or not cell.column:
+        return False
+    left = grid.rows[cell.row][cell.column - 1]
+    whats = {each.what for each in mention.meanings}
+    return any(
+        whats & {each.what for each in other.meanings}
+        for other in _within(mentions, left.start, left.end)
     )
 
 
@@ -388,6 +404,8 @@ def _over(
         fitting = [each for each in inside if each.of_kind(candidate.kind)]
         values = _within(candidates, other.start, other.end)
         has_value = any(_is_like(each, candidate) for each in values)
+        if fitting and not has_value and _is_value_of_row(grid, mentions, other, fitting[-1]):
+            return
         if fitting and not has_value and len(grid.words(other)) <= LONG_LINE_CHARS:
             rest = content_words(_BRACKET.sub(" ", grid.text[fitting[-1].end : other.end]))
             lead = content_words(grid.text[cell.start : candidate.start])
@@ -397,6 +415,21 @@ def _over(
         if not has_value:
             return
         strength *= 0.92
+
+
+def _is_value_of_row(
+    grid: Grid, mentions: list[LabelMention], cell: GridCell, mention: LabelMention
+) -> bool:
+    """Whether a cell with a label among other words is the value of the label left of it: `Speed | 9 Mbit download`."""
+    if not cell.column or _covers(grid, cell, mention):
+        return False
+    left = grid.rows[cell.row][cell.column - 1]
+    return any(_covers(grid, left, each) for each in _within(mentions, left.start, left.end))
+
+
+def _covers(grid: Grid, cell: GridCell, mention: LabelMention) -> bool:
+    """Whether a label is all of a cell, but for a bracket."""
+    return mention.end - mention.start >= LABEL_SHARE * len(_BRACKET.sub("", grid.words(cell)))
 
 
 def _behind(

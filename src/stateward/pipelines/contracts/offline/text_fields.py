@@ -69,6 +69,7 @@ _CUT = re.compile(
     r"entschieden|gewählt|abgeschlossen|bestellt|beliefert|\((?:ab|gültig|seit|from|valid)|(?:Tarif|"
     r"Kunden)nummer|Vertragsnummer)\b|\s*[;|]|\.\s|,\s(?=[a-zäöü])|,\s?(?=\d+\s?(?:GB|MB|TB|Mbit|MBit|Mbps)\b)|\.$"
 )
+_NAMED_NUMBER = re.compile(r"\b[^\W\d_]{3,}\b")  # `1&1 DSL 100` is a name, `711/204811-K` is none
 # What needs no further word to be the name of an insurance.
 _WHOLE = re.compile(r"versicherung|insurance|privat-?haftpflicht", re.IGNORECASE)
 _COVER = re.compile(
@@ -210,7 +211,8 @@ def _candidate(
     score, why = judged
     if not _is_name(name, page) or _is_figure(page, start, start + len(text)):
         return
-    if name.startswith(BULLETS) or sum(map(str.isdigit, name)) > sum(map(str.isalpha, name)):
+    is_number = sum(map(str.isdigit, name)) > sum(map(str.isalpha, name))
+    if name.startswith(BULLETS) or (is_number and not _NAMED_NUMBER.search(name)):
         return  # an item of a list, or a number
     own = _own_words(rule)
     if rule.words and ":" in name and own.find(tokens(name.partition(":")[0])):
