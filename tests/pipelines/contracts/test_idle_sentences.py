@@ -179,3 +179,44 @@ def test_what_happened_an_amount_a_day_and_what_is_of_others_count_all_the_same(
 ) -> None:
     found = extracted(f"{written(ENERGY)}\n\n{sentence}", "energy")
     assert flags(found) or any(each.confidence < ACCEPTED_MIN for each in found.found)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "VAT is included in our prices.",
+        "Insurance premium tax at 12% is already included in your premium.",
+        "Value added tax is part of all prices.",
+        "Die gesetzliche Mehrwertsteuer ist in den Preisen enthalten.",
+        "Die Versicherungsteuer von 19 % ist bereits in Ihrem Beitrag enthalten.",
+        "In den genannten Preisen ist die Umsatzsteuer von 19 % enthalten.",
+        "Ihre erste Abrechnung bekommen Sie im Frühjahr 2027.",
+        "Deine erste Rechnung kommt Anfang Juni.",
+        "Your router will arrive a few days before your service starts.",
+        "Deine Bestellung ist da!",
+        "Your new broadband service is confirmed as follows.",
+    ],
+)
+def test_taxes_within_prices_and_what_is_on_its_way_hold_no_contract_up(sentence: str) -> None:
+    found = extracted(written(ENERGY, sentence=f"\n{sentence}"), "energy")
+
+    assert flags(found) == []
+    assert value(found, "monthly_rate").confidence >= ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "VAT is not included in our prices.",
+        "VAT is included in our prices until June.",
+        "Die Mehrwertsteuer ist in den Preisen nicht enthalten.",
+        "Ihre erste Abrechnung bekommen Sie erst nach der Freigabe.",
+        "Your router will arrive once your contract has been approved.",
+        "Your new service is confirmed only for the first year.",
+        "Deine Bestellung ist nicht da!",
+    ],
+)
+def test_the_same_forms_with_anything_else_in_them_wait(sentence: str) -> None:
+    found = extracted(written(ENERGY, sentence=f"\n{sentence}"), "energy")
+
+    assert flags(found) or value(found, "monthly_rate").confidence < ACCEPTED_MIN
