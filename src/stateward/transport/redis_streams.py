@@ -467,11 +467,13 @@ class RedisEngine:
                 raise
             raise unreachable(self._url, _say_which(error)) from error
         except RedisError as error:
-            raise unreachable(self._url, error) from error
+            raise unreachable(self._url, _say_which(error)) from error
 
 
-def _say_which(error: ResponseError) -> Exception:
-    """What a server of a kind that does not do says, with the kind."""
+def _say_which(error: RedisError) -> Exception:
+    """What a server of a kind that does not do says, with the kind, and what one says that wants a password."""
+    if "HELLO must be called" in str(error):  # with which the client begins
+        return RedisError("it asks for a password")
     if isinstance(error, (ClusterDownError, ClusterCrossSlotError, AskError)):
         return ResponseError(f"it is a node of a Redis Cluster, which is not supported ({error})")
     if str(error).startswith("unknown command"):
