@@ -10,6 +10,10 @@ from decimal import Decimal
 from stateward.pipelines.statements.model import StatementProblem
 
 REPEATED_MIN = 3  # rows that are repeated one after another, over at least two days
+REPEATED_BACK_MIN = 2  # the same, where the days of the file go both on and back
+SUBTOTALS_MIN = (
+    2  # rows that are the sum of all rows since the last such row: one may be so by chance
+)
 PARTS_MIN = 2  # rows without a date, before their sum means something
 BORROWED = ("the date of the row above was taken", "the date is that of the row above")
 ZERO = Decimal(0)
@@ -28,9 +32,23 @@ class DoubtfulRuns:
             ZERO  # of the last row with a date of its own, and of those below it
         )
         self._parts = self._wholes = 0
+        self._since, self._summed, self._subtotals = ZERO, 0, 0  # since the last subtotal
+        self._last_day = ""
+        self._goes_on = self._goes_back = False
+        self._short_runs, self._short_until = 0, ""
 
     def add(self, amount: Decimal, note: str, day: str, *, is_known: bool) -> None:
         """Add a booked row; `is_known`: an equal one is in the file already."""
+        if amount == self._since and self._summed >= PARTS_MIN and amount:
+            self._subtotals += 1
+            self._since, self._summed = ZERO, 0
+        else:
+            self._since += amount
+            self._summed += 1
+        if day != self._last_day:
+            self._goes_on |= "" < self._last_day < day
+            self._goes_back |= day < self._last_day
+            self._last_day = day
         if note and note.endswith(BORROWED):
             self._sum += amount
             self._parts += 1
@@ -49,13 +67,22 @@ class DoubtfulRuns:
         if self._run >= REPEATED_MIN and self._has_days:
             self._until = self._until or self._day
             self._repeated += self._run
+        elif self._run >= REPEATED_BACK_MIN and self._has_days:
+            self._short_until = self._short_until or self._day
+            self._short_runs += self._run
         self._run, self._has_days = 0, False
 
     def problems(self) -> Iterator[StatementProblem]:
         """What was found, once all rows have passed."""
         self._end()
+        if self._goes_on and self._goes_back:
+            self._repeated += self._short_runs
+            self._until = self._until or self._short_until
         if self._wholes:
             message = f"{self._wholes} rows are the sum of rows without a date below them, which may be their parts"
+            yield StatementProblem(code="TOTAL_SUSPECTED", message=message)
+        if self._subtotals >= SUBTOTALS_MIN:
+            message = f"{self._subtotals} rows are each the sum of all rows since the one before: they may be subtotals"
             yield StatementProblem(code="TOTAL_SUSPECTED", message=message)
         if self._repeated:
             message = (
