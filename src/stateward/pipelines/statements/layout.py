@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from stateward.pipelines.kit import dates, money
-from stateward.pipelines.statements import ROLES
+from stateward.pipelines.statements import ROLES, headings
 from stateward.pipelines.statements.model import RowPlace, StatementRow
 
 NONE = -1
 COUNT_DIGITS_MAX = 5
+MONEY = frozenset({"amount", "debit", "credit", "balance"})
 Cells = Sequence[str]
 
 
@@ -115,6 +116,17 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_headed and [c.strip() for c in cells[: self.width]] == [
             h.strip() for h in self.headings
         ]
+
+    def is_other_heading(self, cells: Cells) -> bool:
+        """Whether a row names columns of days and amounts, and an amount where the heading names something else."""
+        if not self.is_headed or any(map(money.is_amount, cells)):
+            return False
+        roles = [headings.role_of(cell.strip()) for cell in cells[: self.width]]
+        known = [headings.role_of(name.strip()) for name in self.headings]
+        is_heading = any(role.startswith("date") for role in roles) and not MONEY.isdisjoint(roles)
+        return is_heading and any(
+            role != own and role in MONEY for role, own in zip(roles, known, strict=False)
+        )
 
     def fit(self, cells: list[str]) -> tuple[list[str], str] | None:
         """A row of another width with a note, if only empty cells at its end are missing or extra; else None."""

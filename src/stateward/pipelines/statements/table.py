@@ -24,6 +24,12 @@ from stateward.pipelines.statements.mended_letters import (
     has_other_letters,
     start_with_mended_letters,
 )
+from stateward.pipelines.statements.mixed_cells import (
+    CUT_AMOUNTS,
+    MIXED_ORDERS,
+    amounts_are_cut,
+    are_orders_mixed,
+)
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     RowPlace,
@@ -123,6 +129,7 @@ class StatementTable:
         self._profile: ColumnProfile | None = None
         self._title = ""  # the mark of the title above the row at hand
         self._unbooked = ""  # the title above the row at hand, if it is of what is not booked
+        self._other_heading = 0  # the line of a second heading, of other columns
         self._doubtful = ""  # a title between the rows that may be of what is not booked
         self._account = ""  # that of the row at hand, by what is named above it
         self._has_accounts = False  # whether another one is named among the rows
@@ -457,6 +464,12 @@ class StatementTable:
             name = layout.headings[layout.description]
             problem = StatementProblem(code="AMOUNT_UNPROVEN", message=SHIFTED.format(name=name))
             self._reading.problems.append(problem)
+        if amounts_are_cut(layout, rows):
+            problem = StatementProblem(code="AMOUNT_UNPROVEN", message=CUT_AMOUNTS)
+            self._reading.problems.append(problem)
+        if are_orders_mixed(layout, rows, terms):
+            problem = StatementProblem(code="DATE_UNPROVEN", message=MIXED_ORDERS)
+            self._reading.problems.append(problem)
         code = currency or (first_text(rows, layout.currency) if layout.currency >= 0 else "")
         self._reading.problems.extend(
             rival_problems(
@@ -513,7 +526,11 @@ class StatementTable:
                 cells.pop()
             row = self._read_odd(layout, line, cells, held)
             is_plain = not (
-                self._is_by_titles or self._unbooked or self._has_accounts or self._doubtful
+                self._is_by_titles
+                or self._unbooked
+                or self._has_accounts
+                or self._doubtful
+                or self._other_heading
             )
             if row is not None:
                 if held is not None and row.place.line != held.place.line:
@@ -590,6 +607,8 @@ class StatementTable:
         if layout.is_heading(cells):
             self._log_row(f"line {line} repeats the headings")
             return None
+        if layout.is_other_heading(cells):
+            self._other_heading = line
         if title := section_title(cells) if self._is_by_titles else 0:
             self._title = "+" if title > 0 else "-"
             self._log_row(f"line {line} is the title of the rows below it: {raw_text(cells)}")
@@ -659,6 +678,10 @@ class StatementTable:
             row = msgspec.structs.replace(row, mark=self._title)
         if self._has_accounts:
             row = msgspec.structs.replace(row, account=row.account or self._account)
+        if self._other_heading:
+            message = f"line {self._other_heading} names other columns, and the rows below were read by the first names"
+            self._problem("AMOUNT_UNPROVEN", message, row.place.line, [row.description])
+            self._other_heading = 0
         if self._doubtful:
             message = f"rows stand below the line {self._doubtful!r}: they may not be booked"
             self._problem("TITLE_UNKNOWN", message, row.place.line, [row.description])
