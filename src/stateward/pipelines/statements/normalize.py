@@ -373,8 +373,10 @@ class Normalizer:
 
     def _edge_problems(self, checks: list[SectionCheck]) -> Iterator[StatementProblem]:
         """What no balance says about the first and the last rows."""
+        # What a reader has found that may not be booked stands there, as a rule.
+        is_told = any(each.code == "BOOKING_UNPROVEN" for each in self._about.problems)
         for (number, _, _), reconciler in self._sums.items():
-            if self._about.format in UNPROVEN and reconciler.has_open_edge:
+            if self._about.format in UNPROVEN and reconciler.has_open_edge and not is_told:
                 message = f"section {number + 1}: no balance proves the first or the last rows"
                 yield StatementProblem(code=UNPROVEN[self._about.format], message=message)
         summed = {

@@ -197,8 +197,13 @@ class Reconciler:
     @property
     def has_open_edge(self) -> bool:
         """Whether the rows at an end have no balance, and none from which or to which they lead is printed."""
-        is_open = self._opening is None and self._closing is None
-        return is_open and bool(self._balances) and bool(self._bare_before or self._bare_run)
+        if not self._balances or None not in (self._opening, self._closing):
+            return False
+        chains = [chain for chain in self._chains if chain.links and not chain.breaks]
+        is_backward = bool(chains) and all(chain.is_backward for chain in chains)
+        ends = (self._opening, self._closing)
+        above, below = reversed(ends) if is_backward else ends
+        return bool(self._bare_before and above is None) or bool(self._bare_run and below is None)
 
     def unbooked_edge(self) -> int:
         """How many of the first or last rows have no balance where every other has one: they may not be booked.

@@ -100,3 +100,42 @@ def test_a_date_above_the_rows_of_its_day_stays_theirs(tmp_path: Path, day: str)
 
     assert _days(found) == ["2025-03-03 -171.00", "2025-03-03 -20.00", "2025-03-17 -30.00"]
     assert found.flags == []
+
+
+@pytest.mark.parametrize("is_signed", [True, False])
+@pytest.mark.parametrize("day", ["05/03/2025", "05 Mar 2025"])
+def test_a_dated_line_between_two_rows_that_may_be_of_either_is_doubted(
+    tmp_path: Path, *, day: str, is_signed: bool
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            PERIOD,
+            OPENING,
+            SIGNED if is_signed else HEADING,
+            _row(day.replace("05", "03", 1), "Rent", "171.00", "329.00", is_signed=is_signed),
+            _below(day, "Baker"),
+            _row(
+                day.replace("05", "04", 1), "of last week", "20.00", "309.00", is_signed=is_signed
+            ),
+            _row(day.replace("05", "17", 1), "Grocer", "30.00", "279.00", is_signed=is_signed),
+            [(60, "Closing balance"), (-560, "279.00")],
+        ],
+    )
+
+    assert found.flags == ["DATE_UNPROVEN"]
+
+
+def test_a_second_date_below_each_row_is_not_doubted(tmp_path: Path) -> None:
+    days = ["03", "05", "07", "17"]
+    table = [
+        line
+        for at, day in enumerate(days)
+        for line in (
+            _row(f"{day}/03/2025", "Rent", "10.00", f"{490 - 10 * at}.00", is_signed=True),
+            _below(f"{day}/03/2025", "Card 4711"),
+        )
+    ]
+    closing: Line = [(60, "Closing balance"), (-560, "460.00")]
+
+    assert read(tmp_path, [PERIOD, OPENING, SIGNED, *table, closing]).flags == []

@@ -322,7 +322,8 @@ def test_rows_below_a_title_that_says_nothing_known_are_doubted_where_no_balance
         [(60, "Opening balance"), (-560, "100.00")],
         [(60, "Closing balance"), (-560, "1,820.00")],
     ]
-    below: list[Line] = [[(60, title)], *([heading] if has_heading else []), *rows]
+    others: list[Line] = [[row[0], (130, f"Other {row[1][1]}"), row[2]] for row in rows]
+    below: list[Line] = [[(60, title)], *([heading] if has_heading else []), *others]
 
     assert read(tmp_path, [heading, *rows]).flags == []
     assert read(tmp_path, [heading, *rows, *below]).flags == ["ROWS_UNPROVEN"]

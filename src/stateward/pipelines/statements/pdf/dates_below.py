@@ -13,9 +13,12 @@ from msgspec.structs import replace
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import TableHeading
 from stateward.pipelines.statements.pdf.fields import ParsedLine, has_letters
+from stateward.pipelines.statements.pdf.tokens import has_decimals
 
 PAIRS_MIN = 2  # amounts with a date below them: a single one may be followed by a note with a date
 PITCH_MAX = 1.9  # of the line height: how far a date is below the line before it in its row
+EVEN_MAX = 1.0  # points by which two spaces between lines may differ
+FEW_MAX = 0.5  # of the rows: where most have such a line, it prints a second date of the row above
 # What a line is, in the pattern of a table; a day is a date alone.
 ROW, AMOUNT, DATE, DAY, OTHER, END = "RADL |"
 _BELOW = re.compile(r"(?:A[DL])+")
@@ -38,7 +41,8 @@ def move_dates_up(parts: Sequence[Part]) -> tuple[list[list[ParsedLine]] | None,
     pattern = _BELOW_SEVERAL if is_several else _BELOW
     pairs = sum(kind in (DATE, DAY) for each in kinds for kind in each)
     if has_days or pairs < PAIRS_MIN or not all(map(pattern.fullmatch, runs)):
-        return None, not has_days and any(map(_OPEN.fullmatch, runs))
+        is_open = any(map(_OPEN.fullmatch, runs)) or _is_between_rows(parts, kinds)
+        return None, is_open and not has_days
     return [
         _move_lines(parsed, each) for (_, parsed), each in zip(parts, kinds, strict=True)
     ], False
@@ -57,6 +61,24 @@ def _kinds(parsed: Sequence[ParsedLine]) -> Iterator[str]:
             yield AMOUNT if has_letters(one.text) and not _is_label(one) else END
         else:
             yield OTHER
+
+
+def _is_between_rows(parts: Sequence[Part], kinds: Sequence[Sequence[str]]) -> bool:
+    """Whether a few rows have a dated line below them that is as near to the next row, of which it may be the first."""
+    below = nearer = 0
+    for (_, parsed), each in zip(parts, kinds, strict=True):
+        for at in range(1, len(parsed)):
+            if each[at] not in (DATE, DAY) or each[at - 1] != ROW:
+                continue
+            below += 1
+            if each[at + 1 : at + 2] != [ROW]:
+                continue
+            before, line, after = (parsed[i].line for i in (at - 1, at, at + 1))
+            is_first = each[at] == DATE and line.text.startswith(parsed[at].date)
+            has_sum = any(has_decimals(token.text) for token in line.money)
+            is_first = is_first and not has_sum and line.page == after.page
+            nearer += is_first and after.base - line.base < line.base - before.base + EVEN_MAX
+    return bool(nearer) and below < FEW_MAX * sum(each.count(ROW) for each in kinds)
 
 
 def _is_near(above: ParsedLine, one: ParsedLine) -> bool:

@@ -4,6 +4,7 @@ import re
 
 from stateward.pipelines.kit import dates
 from stateward.pipelines.kit.pdf.lines import cells_of
+from stateward.pipelines.statements.booking import may_be_of_unbooked
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.tokens import StatementLine
 
@@ -24,9 +25,12 @@ def direction_of(*titles: str) -> str:
 
 
 def _by_words(title: str) -> str:
-    """The direction of a title by its words, if those of one side alone are in it: `Other Deductions`."""
+    """The direction of a title by its words, if those of one side alone are in it: `Other Deductions`.
+
+    `Rejected direct debits` says none: they may not be booked.
+    """
     words = set(title.split())
-    if len(words) > TITLE_WORDS_MAX or vocab.ACCOUNTS.find(title):
+    if len(words) > TITLE_WORDS_MAX or vocab.ACCOUNTS.find(title) or may_be_of_unbooked(title):
         return ""
     found = [role for role, known in vocab.TITLE_WORDS.items() if words & known]
     return found[0] if len(found) == 1 else ""
