@@ -349,3 +349,24 @@ def test_what_a_revoked_worker_takes_and_never_gives_back_is_sent_to_another_one
     assert scene.finish(message.work.record_id) == "normalized"
 
     impostor.channel.close()
+
+
+def test_work_that_nobody_answers_fails_in_the_end_and_tells_what_became_of_it(
+    quick_scene: Scene,
+) -> None:
+    impostor = Impostor(quick_scene)
+    record = quick_scene.app.submit(STATEMENT).record
+
+    def has_failed() -> bool:
+        impostor.announce()
+        impostor.take()
+        return quick_scene.app.record(record.id).status == "error"
+
+    quick_scene.until(has_failed)
+
+    failed = quick_scene.app.record(record.id)
+    assert failed.error_code == "WORKER_LOST"
+    assert failed.error_message == (
+        "it was published 3 times and no worker answered, the last time because its stream no longer has it"
+    )
+    impostor.channel.close()

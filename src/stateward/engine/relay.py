@@ -158,7 +158,8 @@ class Relay:
         ) as error:  # it waits too: a worker is not to blame for a key file that is missing here
             self._sealed.note(error)
         for each in self._intake.redelivered:
-            self._send_again(each, "its worker was lost, and may have saved something")
+            # What that one saved since is sent along.
+            self._send_again(each, "the worker that had it was lost")
         self._intake.redelivered.clear()
         return bool(self._intake.results)
 
@@ -372,7 +373,7 @@ class Relay:
             self._outage.note(error)
             return
         for each in lost:
-            self._send_again(each, "its stream has lost it")
+            self._send_again(each, "its stream no longer has it")
 
     def _look_up_unknown(self) -> None:
         """Stop what workers say they have and the store does not: they have missed it, or a coordinator was lost."""
@@ -410,7 +411,7 @@ class Relay:
         if sent.losses >= self._config.deliveries_max:
             self._intake.results[work.record_id, work.version] = (
                 work,
-                self._checker.lost(work, self.name, times=sent.losses),
+                self._checker.lost(work, self.name, times=sent.losses, reason=reason),
             )
             return
         self._log.warning(

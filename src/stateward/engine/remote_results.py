@@ -60,9 +60,11 @@ class ResultChecker:
         log = clean_text(message.log, chars_max=self._limits.log_bytes_max)
         return output_of(work, result, worker=worker, at=self._clock(), log=log)
 
-    def lost(self, work: Work, relay: str, *, times: int) -> Output:
-        """What is stored of an attempt that was published several times and never answered."""
-        why = f"it was published {times} times and no worker answered"
+    def lost(self, work: Work, relay: str, *, times: int, reason: str) -> Output:
+        """What is stored of an attempt that was published several times and never answered; `reason`: the last time."""
+        why = (
+            f"it was published {times} times and no worker answered, the last time because {reason}"
+        )
         failed = Failed(code=WORKER_LOST, message=why)
         return output_of(work, failed, worker=relay, at=self._clock(), log="")
 
