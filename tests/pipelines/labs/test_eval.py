@@ -59,6 +59,18 @@ def test_brackets_around_a_range_may_be_told_or_not(tmp_path: Path) -> None:
     assert [each.wrong for each in found.judged] == [(), ()]
 
 
+def test_a_flag_may_be_told_as_printed_or_as_what_it_means(tmp_path: Path) -> None:
+    truths = {"*": "H", "↑": "H", "H": "H", "Hoch": "Hoch", "": "H", "↓": "H"}
+    for at, (read, told) in enumerate(truths.items()):
+        (tmp_path / f"{at}.csv").write_text(csv(f"Glucose;7.0;mmol/L;3.9-5.6;{read}"))
+        truth = {"test": "Glucose", "flag": told}
+        (tmp_path / f"{at}.truth.json").write_text(json.dumps({"results": [truth]}))
+
+    found = evaluate_reports(tmp_path, now=lambda: 0)
+
+    assert [bool(each.wrong) for each in found.judged] == [False] * 4 + [True] * 2
+
+
 def test_functional_tests_of_ucum_are_run(tmp_path: Path) -> None:
     path = tmp_path / "UcumFunctionalTests.xml"
     path.write_text(UCUM)

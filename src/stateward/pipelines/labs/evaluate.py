@@ -197,13 +197,24 @@ def _faults(found: Fields, row: Mapping[str, Any], collected: str) -> list[str]:
         "value": _is_value(found, row),
         "unit": _is_unit(found, row),
         "range": "ref" not in row or _same_range(found, str(row["ref"])),
-        "flag": "flag" not in row or _printed_value(found, "flag") == _squeeze(str(row["flag"])),
+        "flag": "flag" not in row or _is_flag(found, str(row["flag"])),
         "code": not row.get("loinc") or found.get("code") == row["loinc"],
         "date": _is_date(
             str(found.get("collected", "")), str(row.get("collected") or ""), collected
         ),
     }
     return [name for name, is_right in checks.items() if not is_right]
+
+
+def _is_flag(found: Fields, told: str) -> bool:
+    """Whether the flag is right, which a truth tells as it is printed or as what it means.
+
+    `↑` means H, and so does `*` beside a value above its range.
+    """
+    printed, meaning = _printed_value(found, "flag"), str(found.get("printed_flag") or "")
+    if meaning == "A":
+        meaning = str(found.get("flag") or "")
+    return _squeeze(told) == printed or (bool(printed) and told == meaning)
 
 
 def _is_date(found: str, of_row: str, of_report: str) -> bool:
