@@ -8,7 +8,7 @@ a figure of these says how structure is read, and not which laboratories are kno
 from dataclasses import dataclass
 from random import Random
 
-from lab.documents.lab_pdfs.mutated_words import COMMON, LANGUAGES, Language, Test
+from lab.documents.lab_pdfs.mutated_words import COMMON, LANGUAGES, SIDES, Language, Test
 from lab.documents.lab_pdfs.registry import MUTATED, laboratory
 from lab.documents.lab_pdfs.report import Report
 from lab.documents.statements.paper import width
@@ -17,6 +17,7 @@ __all__ = ["MUTATED"]
 
 NOTES = ("Method: ECLIA", "Photometry, 37 C", "(HPLC)", "Ref. 2021", "Turbidimetry")
 METHODS = ("ECLIA", "ISE", "Enz.", "HPLC")
+HEADING_SIZE = 5.5  # of two tables side by side, which have no space for more
 LEFT, RIGHT, NAME_WIDTH, GAP_MIN = 45.0, 555.0, 195.0, 5.5  # points
 DASHES = (" - ", "-", "–", " – ", " to ", " a ", "..", " ... ")
 SIGNS = {
@@ -49,7 +50,7 @@ class Style:
         self.dash = one(DASHES)
         self.wrap = one(("", "", "", "()", "[]"))
         self.below, self.above = one((("< ", "> "), ("<", ">"), ("≤ ", "≥ "), self.language.bounds))
-        self.signs = SIGNS[one([*SIGNS])]
+        self.signs = one([*SIGNS.values(), SIDES[self.language.key]])
         self.flag_place = one(("column", "column", "column", "glued", "before", "behind", "none"))
         self.unit_place = one(("column", "column", "column", "column", "value", "range", "name"))
         self.has_limits = random.random() < 0.12  # a column each
@@ -58,7 +59,7 @@ class Style:
         self.has_code = random.random() < 0.15
         self.has_method = random.random() < 0.15
         self.headings = one(("own", "own", "own", "invented", "none"))
-        self.form = one(("table",) * 9 + ("twice", "text", "cards", "leaders"))
+        self.form = one(("table",) * 12 + ("twice", "text", "cards", "leaders", "panels", "stated"))
         self.value_align = one("llrc")
         self.range_align = one("lllrc")
         self.heading_align = one(("same", "same", "l", "c"))
@@ -114,6 +115,7 @@ def mutant(r: Report) -> None:
     lines = _results(r, style)
     {
         "table": _table, "twice": _twice, "text": _running_text, "cards": _cards, "leaders": _leaders,
+        "panels": _panels, "stated": _stated,
     }[style.form](r, style, lines)  # fmt: skip
     r.gap(1.5)
     if r.random.random() < 0.6:
@@ -366,7 +368,7 @@ def _twice(r: Report, style: Style, parts: list[tuple[str, list[Line]]]) -> None
     for x in (40, 305):
         if style.headings == "own":
             for dx, column in ((0, "name"), (120, "value"), (165, "unit"), (205, "ref")):
-                r.put(x + dx, words[column], is_bold=True)
+                r.put(x + dx, words[column], is_bold=True, size=HEADING_SIZE)
     r.gap(1.1)
     for at in range(half):
         for x, line in zip((40, 305), (every[at], *every[at + half : at + half + 1]), strict=False):
@@ -434,4 +436,36 @@ def _leaders(r: Report, style: Style, parts: list[tuple[str, list[Line]]]) -> No
             r.put(260, _cell(style, line, "value"))
             r.put(400, line.ref)
             r.y += r.look.leading
+            _told(r, style, line)
+
+
+def _panels(r: Report, style: Style, parts: list[tuple[str, list[Line]]]) -> None:
+    """A table for each test, whose name stands above the same headings."""
+    style.unit_place, style.flag_place = "column", "column"
+    columns = ("value", "unit", "ref", "flag")
+    for title, lines in parts:
+        _section(r, style, title)
+        for line in lines:
+            r.ensure(6)
+            r.line((45, line.name), is_bold=True)
+            places = (45, 180, 300, 440)
+            r.line(*zip(places, (style.language.headings[each] for each in columns), strict=True), size=7)  # fmt: skip
+            texts = [line.value, line.unit, line.ref, f"{line.flag} " if line.flag else ""]
+            r.line(*zip(places, texts, strict=True))
+            r.gap(0.5)
+            _told(r, style, line)
+
+
+def _stated(r: Report, style: Style, parts: list[tuple[str, list[Line]]]) -> None:
+    """`B-Hb 184 g/l high   (range 130 - 170)`: no sign between name and value."""
+    style.unit_place = "value"
+    label = style.language.headings["ref"].split()[0].lower()
+    for title, lines in parts:
+        _section(r, style, title)
+        for line in lines:
+            if line.ref[:1] in "([":
+                line.ref = line.ref[1:-1]
+            parts_of = (line.name, line.value, line.unit, line.flag)
+            ref = f"({label} {line.ref})" if line.ref else ""
+            r.line((45, " ".join(filter(None, parts_of))), (320, ref))
             _told(r, style, line)

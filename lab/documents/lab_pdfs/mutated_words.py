@@ -62,6 +62,13 @@ el|,|Εργαστήριο Παράδειγμα|Ασθενής|Λήψη|Εκτύ�
 lt|,|Pavyzdinė Laboratorija|Pacientas|Paėmimo data|Spausdinta|iki ,virš |neigiamas,teigiamas|Tyrimas,Rezultatas,Matas,Norma,Žyma,Ankstesnis,Nuo,Iki,Metodas,Kodas|Kraujo tyrimas,Biochemija,Kiti|Tyrimų atsakymą patvirtino laboratorijos gydytojas.|Hemoglobinas,Leukocitai,Eritrocitai,Trombocitai,Gliukozė,Kreatininas,Natris,Kalis,Bendras cholesterolis,Bendras bilirubinas,Feritinas,Eritrocitų nusėdimo greitis,Nitritai šlapime
 id|,|Laboratorium Contoh|Nama pasien|Waktu sampel|Dicetak|hingga ,di atas |negatif,positif|Pemeriksaan,Hasil,Satuan,Nilai rujukan,Ket.,Hasil lalu,Bawah,Atas,Metode,No.|Hematologi,Kimia klinik,Lainnya|Hasil ini hanya untuk sampel yang diperiksa.|Hemoglobin darah,Jumlah leukosit,Jumlah eritrosit,Jumlah trombosit,Gula darah puasa,Kreatinin darah,Natrium darah,Kalium darah,Kolesterol total,Bilirubin jumlah,Feritin darah,Laju endap darah,Nitrit urin
 """
+# Low and high, by language.
+SIDES = {
+    "en": ("Low", "High"), "de": ("niedrig", "hoch"), "fr": ("bas", "élevé"), "es": ("Bajo", "Alto"),
+    "pt": ("baixo", "alto"), "pl": ("niski", "wysoki"), "fi": ("matala", "korkea"), "hr": ("snižen", "povišen"),
+    "tr": ("Düşük", "Yüksek"), "ro": ("scăzut", "crescut"), "hu": ("alacsony", "magas"), "el": ("χαμηλό", "υψηλό"),
+    "lt": ("mažas", "didelis"), "id": ("rendah", "tinggi"),
+}  # fmt: skip
 # What every laboratory names alike: numbers in names, units that are rare, results without a unit.
 COMMON = (
     Test("Vitamin B12", "pmol/L", 145, 569, 0), Test("25-OH Vitamin D", "nmol/L", 50, 125, 0),
