@@ -207,3 +207,54 @@ def test_a_side_in_words_below_a_row_says_more_than_the_sign_in_its_column(tmp_p
     assert [each["printed"].get("flag", "") for each in found] == [
         "", "Above high reference limit", "", "", "", "!",
     ]  # fmt: skip
+
+
+def test_a_name_and_its_measured_value_in_one_cell_are_a_result_without_a_colon(
+    tmp_path: Path,
+) -> None:
+    rows = [STATED[0], ("Kelo", "6,8", "", "5,0 - 7,5", ""), *STATED[1:3], STATED[4]]
+    lines = [
+        ((50.0, " ".join(f"{name} {value} {unit} {flag}".split())), (300.0, f"(norkat {range_})"))
+        for name, value, unit, range_, flag in rows
+    ]
+
+    found = read_plain(tmp_path, *lines)
+
+    assert printed(found) == rows
+    assert not any(each.get("comment") for each in found)
+
+
+def test_values_below_repeated_headings_are_of_the_test_above_those(tmp_path: Path) -> None:
+    lines: list[Line] = []
+    for name, value, unit, range_, _flag in STATED[:3]:
+        lines += [((50.0, name),), ((50.0, "Resultat"), (200.0, "Enhet"), (300.0, "Referensintervall"))]  # fmt: skip
+        lines += [((50.0, value), (200.0, unit), (300.0, range_)), ()]
+
+    found = read_plain(tmp_path, *lines)
+
+    assert printed(found) == [(*row[:4], "") for row in STATED[:3]]
+
+
+def test_a_heading_between_rows_changes_the_unit_of_those_below(tmp_path: Path) -> None:
+    rows = [
+        ("Test", "Observed Value (mg/dL)", "Range"),
+        ("Glucose", "87", "70 - 99"),
+        ("Urea", "33", "17 - 49"),
+        ("", "Observed Value (mmol/L)", ""),
+        ("Sodium", "144", "136 - 145"),
+        ("Potassium", "4.7", "3.5 - 5.1"),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 200, 400), *rows))
+
+    assert [each["printed"]["unit"] for each in found] == ["mg/dL", "mg/dL", "mmol/L", "mmol/L"]
+    assert not any(each.get("problems") for each in found)
+
+
+def test_a_number_of_pages_in_brackets_is_no_result(tmp_path: Path) -> None:
+    lines = [((50.0, "Kainu terveys"), (520.0, "1 (1)"))]
+    lines += [((50.0, f"{row[0]} {row[1]} {row[2]}"), (300.0, f"({row[3]})")) for row in STATED[:3]]
+
+    found = read_plain(tmp_path, *lines)
+
+    assert [each["test"] for each in found] == [row[0] for row in STATED[:3]]

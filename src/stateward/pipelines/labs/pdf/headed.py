@@ -1,6 +1,7 @@
 """The tables of a page: a line of headings, the lines below it, and what the line above says of all of them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -19,6 +20,7 @@ from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.words import SECTIONS, column_of, fold, specimen_of
 
 TITLE_WORDS_MAX = 7
+CAPTIONS_MIN = 2  # tables of one page with the same headings, each below the name of its test
 BESIDE_MAX = (
     1.2  # of the height: half a line, as cells of a table are centred beside one of two lines
 )
@@ -40,6 +42,9 @@ class Block(msgspec.Struct):
     body: list[PdfLine]
     title: str = ""
     unit: str = ""
+    caption: PdfLine | None = (
+        None  # above headings that name no test: the test of which all below it is
+    )
 
 
 def table_blocks(page: Lines) -> Iterator[Block]:
@@ -48,19 +53,24 @@ def table_blocks(page: Lines) -> Iterator[Block]:
     last: PdfLine | None = None
     joined = {**dict(joined_headings(page)), **dict(sample_headings(page))}
     taken = -1
+    counts = Counter(line.text for line in page)
     for at, line in enumerate(page):
         if at == taken:
             continue
         found = headings_of(line) or joined.get(at, [])
         if found:
+            is_captioned = counts[line.text] >= CAPTIONS_MIN and all(
+                each.role != "test" for each in found
+            )
             beside, taken = _headings_beside(page, at, found)
             found = sorted([*found, *beside], key=lambda each: each.x0)
             title, unit = _title_above(block.body), _unit_above(block.body)
             if unit:
                 block.body.pop()
+            caption = block.body.pop() if is_captioned and block.body else None
             if block.body:
                 yield block
-            block, last = Block(found, [], title, unit), line
+            block, last = Block(found, [], title, unit, caption), line
         elif last is not None and not block.body and (limits := _limits_below(block, last, line)):
             block.headings, last = limits, line
         elif last is not None and not block.body and continues_heading(block.headings, last, line):

@@ -380,6 +380,13 @@ def is_table(headings: Sequence[Heading]) -> bool:
     return has_value and bool({"unit", "range", "flag"} & set(roles))
 
 
+def unit_of_heading(text: str) -> str:
+    """The unit that a heading of results names, alone in its line: `Observed Value (mmol/L)`; "" for another line."""
+    found = re.fullmatch(r"(.+?)\s*[(\[]([^()\[\]]+)[)\]]", text.strip())
+    is_heading = found is not None and column_of(found[1]) == "value" and is_known_unit(found[2])
+    return found[2] if found is not None and is_heading else ""
+
+
 def is_line_of_headings(words: Sequence[PdfWord]) -> bool:
     """Whether words name the columns of a table."""
     if not words:

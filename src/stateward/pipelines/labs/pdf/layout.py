@@ -56,6 +56,13 @@ class Layout(msgspec.Struct, frozen=True):
         """Whether another table stands beside it."""
         return self.left > -EVERYWHERE or self.right < EVERYWHERE
 
+    def with_unit(self, unit: str) -> "Layout":
+        """The layout from a line on that tells another unit of all values below it."""
+        columns = (
+            replace(each, text=unit) if each.role == "value" else each for each in self.columns
+        )
+        return replace(self, columns=tuple(columns))
+
     def words(self, line: PdfLine) -> list[PdfWord]:
         """The words of a line that stand in this table's part of the page."""
         return [word for word in line.words if self.left <= (word.x0 + word.x1) / 2 < self.right]

@@ -40,9 +40,9 @@ _COUNTER = re.compile(r"^[0-9]{1,3}[.)]\s+")  # the number of a row before its n
 class LineReader:
     """Lines of one table as rows, each by itself."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, numbers: Sequence[tuple[int, float, float]] = ()) -> None:
         self._layout = layout
-        self._numbers: list[tuple[int, float, float]] = []  # the column and the ends of each number
+        self.numbers = [*numbers]  # the column and the ends of each number
 
     def row(self, line: PdfLine, words: list[PdfWord], section: str) -> Row:
         """The words of a line as a row, by columns."""
@@ -113,7 +113,7 @@ class LineReader:
 
     def learn(self, lines: Sequence[Sequence[PdfWord]]) -> None:
         """Where the numbers of the table stand: by those, a number is told that a long name touches."""
-        self._numbers = [
+        self.numbers = [
             (self._layout.column_at(word), word.x0, word.x1)
             for words in lines
             for word in words
@@ -134,7 +134,7 @@ class LineReader:
         at, word = numeric[-1], cell[numeric[-1]]
         if not all(is_flag(each.text) for each in cell[at + 1 :]):
             return 0
-        places = [each for each in self._numbers if each[0] == self._values_at[0]]
+        places = [each for each in self.numbers if each[0] == self._values_at[0]]
         lefts = sum(abs(x0 - word.x0) < FLUSH for _, x0, _ in places)
         rights = sum(abs(x1 - word.x1) < FLUSH for _, _, x1 in places)
         return at if max(lefts, rights) >= FLUSH_MIN else 0

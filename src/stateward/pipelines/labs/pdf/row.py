@@ -25,6 +25,7 @@ _STREET = re.compile(
     re.IGNORECASE,
 )
 _PAGE = re.compile(r"[0-9]{1,3} (?:of|von|de|sur|di|van|z|av|af) [0-9]{1,3}", re.IGNORECASE)
+_PAGED = re.compile(r"\b[1-9][0-9]? ?\([1-9][0-9]?\)$")  # `1 (2)`, as in the north
 _OF_PAGES = re.compile(r"[1-9][0-9]? ?/ ?[1-9][0-9]?")  # beside a telephone number
 _DAY = re.compile(
     r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4})(?:[ ,T]+[0-9]{1,2}[:.][0-9]{2}\S*)?"
@@ -83,7 +84,9 @@ def is_of_paper(row: Row) -> bool:
     phone = next((f[0] for f in _PHONE.finditer(text) if _digits(f[0]) >= PHONE_DIGITS_MIN), "")
     if not row.values:
         rest = text.replace(phone, "", 1)
-        return bool(phone) and _digits(rest) == 0
+        paged = _PAGED.search(text)
+        is_page = paged is not None and _digits(text[: paged.start()]) == 0
+        return (bool(phone) and _digits(rest) == 0) or is_page
     is_timed = all(_CLOCK.fullmatch(value.strip()) for value, _ in row.values)
     if is_timed and len(row.values) > 1:  # the hours at which samples of several days were taken
         return True

@@ -32,7 +32,12 @@ from stateward.pipelines.labs.pdf.evidence import is_clearly_better, score
 from stateward.pipelines.labs.pdf.flowsheet import flowsheet_rows
 from stateward.pipelines.labs.pdf.halves import has_two_headings, parts_of
 from stateward.pipelines.labs.pdf.headed import Block, table_blocks
-from stateward.pipelines.labs.pdf.headings import CollectedAt, Heading, is_dated_label
+from stateward.pipelines.labs.pdf.headings import (
+    CollectedAt,
+    Heading,
+    is_dated_label,
+    unit_of_heading,
+)
 from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
 from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells, unvalued_rows
 from stateward.pipelines.labs.pdf.legends import is_legend, legend_of
@@ -224,6 +229,7 @@ class _PageReader:
                 is_certain=is_certain,
                 is_beside=self._is_half or layout.is_one_of_several,
                 unit=block.unit,
+                caption=block.caption,
             )
             rows += table.read(body)
             section = table.section
@@ -244,9 +250,17 @@ class _Table:
     """One table, line by line."""
 
     def __init__(
-        self, layout: Layout, section: str, *, is_certain: bool, is_beside: bool, unit: str = ""
+        self,
+        layout: Layout,
+        section: str,
+        *,
+        is_certain: bool,
+        is_beside: bool,
+        unit: str = "",
+        caption: PdfLine | None = None,
     ) -> None:
         self.section = section
+        self._caption = caption  # the name of the first value
         self._is_beside = is_beside  # another table
         self._unit = unit
         self._layout = layout
@@ -272,6 +286,10 @@ class _Table:
         self._line.learn([words for _, words in seen])
         self._has_small_names = self._names_begin_small(seen)
         for at, (line, words) in enumerate(seen):
+            if unit := unit_of_heading(line.text):
+                self._let_go()
+                self._line = LineReader(self._layout.with_unit(unit), self._line.numbers)
+                continue
             row = self._line.row(line, words, self.section)
             below = seen[at + 1][0] if at + 1 < len(seen) else None
             row.gap_below = (
@@ -377,6 +395,8 @@ class _Table:
             row.words = [*held.words, *row.words]
             self._held = None
         self._let_go()
+        if self._caption is not None:  # above rows that have names it is the title of a section
+            self.section, self._caption = self._caption.text.strip(), None
         row.section = self.section
         row.shared_unit = self._unit
         self._rows.append(row)
@@ -452,6 +472,12 @@ class _Table:
         )
 
     def _value_alone(self, row: Row) -> None:
+        if self._caption is not None:
+            row.name, row.x0 = self._caption.text.strip(), self._caption.x0
+            row.words = [*self._caption.words, *row.words]
+            self._caption = None
+            self._result(row)
+            return
         held = self._held
         if held is not None and self._is_near(held, row):
             row.name, row.x0 = held.name, held.x0

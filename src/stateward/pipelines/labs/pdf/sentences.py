@@ -16,6 +16,7 @@ from stateward.pipelines.labs.pdf.cells import (
     parts_in_any_order,
     split_value,
 )
+from stateward.pipelines.labs.pdf.headings import headings_of
 from stateward.pipelines.labs.pdf.row import Row, is_administrative
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
@@ -25,11 +26,13 @@ from stateward.pipelines.labs.words import column_of, is_category, ordinal_of
 NAME_WORDS_MAX = 6
 STATEMENTS_MIN = 3  # of one page that have a range, or a known name and a unit
 WORDS_MAX = 3  # of a value that is no number
+SAME_PLACE = 2.0  # points
 _STATEMENT = re.compile(r"(?P<name>[^:=]*[^\W\d][^:=]*?)\s*[:=]\s*(?P<rest>\S.*)")
 _LIMITS_BEHIND = re.compile(
     r"(?P<head>.*?)\s*(?:(?P<wrapped>[(\[][^()\[\]]*[)\]])"
     r"|[-–—|,;]\s*(?P<label>[^\W\d][^\d:=<>≤≥]*[:=])\s*(?P<tail>[^:=]+))"
 )
+_NEXT = re.compile(r";\s[^:=]*[:=]")
 _LABEL = re.compile(r"(?P<label>[^\W\d][^\d:=<>≤≥]{0,40}[:=])\s*(?P<text>.+)")
 _WORDED_LIMIT = re.compile(r"[(\[]?[^\W\d_]{2,}\.?(?: [^\W\d_]+\.?)? [0-9][0-9.,]*(?: \S+)?[)\]]?")
 
@@ -59,12 +62,19 @@ def is_measured_number(text: str) -> bool:
 
 def statement_rows(lines: Sequence[PdfLine]) -> tuple[list[Row], list[PdfLine]]:
     """The results of lines that are nothing but statements, where a page has several; and the other lines."""
-    told = {at: found for at, line in enumerate(lines) if (found := _statements(line))}
+    has_headings = any(headings_of(line) for line in lines)
+    told = {
+        at: found
+        for at, line in enumerate(lines)
+        if (found := _statements(line) or ([] if has_headings else _measured_statement(line)))
+    }
     sure = [
         at
         for at, found in told.items()
         for name, parts in found
-        if is_limit(parts.range) or (parts.unit and is_name(name))
+        if is_limit(parts.range)
+        or any(map(str.isdigit, parts.range))
+        or (parts.unit and is_name(name))
     ]
     if len(sure) < STATEMENTS_MIN:
         return [], list(lines)
@@ -74,7 +84,12 @@ def statement_rows(lines: Sequence[PdfLine]) -> tuple[list[Row], list[PdfLine]]:
     while last + 1 in told:
         last += 1
     told = {at: found for at, found in told.items() if first <= at <= last}
-    rows = [_row(lines[at], name, parts) for at, found in told.items() for name, parts in found]
+    left = lines[first].x0
+    for at in range(max(first - 1, 0), min(last + 2, len(lines))) if not has_headings else ():
+        if at not in told and abs(lines[at].x0 - left) < SAME_PLACE:
+            told.update({at: found} if (found := _unmeasured_statement(lines[at])) else {})
+    _strip_label([parts for found in told.values() for _, parts in found if parts.range])
+    rows = [_row(lines[at], *each) for at, found in sorted(told.items()) for each in found]
     return rows, [line for at, line in enumerate(lines) if at not in told]
 
 
@@ -86,6 +101,58 @@ def _statements(line: PdfLine) -> list[Told]:
         for told in _statements_of(" ".join(word.text for word in cell))
     ]
     return [] if None in found else [each for each in found if each is not None]
+
+
+def _measured_statement(line: PdfLine) -> list[Told]:
+    """`B-Hb 184 g/l korkea   (viitearvo 130 - 170)`: a name and its measured value in one cell, then only its range."""
+    first, *others = (" ".join(word.text for word in cell) for cell in cells(line.words))
+    words = first.split()
+    for at in range(1, len(words)):
+        parts = split_value(" ".join(words[at:]))
+        is_measured = read_value(parts.value).kind == "quantity" and is_known_unit(parts.unit)
+        if not is_measured or not any(map(str.isalpha, "".join(words[:at]))):
+            continue
+        parts.range = parts.range or " ".join(others)
+        is_whole = not others or (len(others) == 1 and is_bracketed(others[0]))
+        return [(" ".join(words[:at]).rstrip(" :="), parts)] if is_whole else []
+    return []
+
+
+def _unmeasured_statement(line: PdfLine) -> list[Told]:
+    """The same without a unit, among others that have one: `pH 6,8   (viitearvo 5,0 - 7,5)`, `HBsAg negativ`."""
+    first, *others = (" ".join(word.text for word in cell) for cell in cells(line.words))
+    if len(others) > 1 or (others and not is_bracketed(others[0])):
+        return []
+    words = first.split()
+    for at in range(1, len(words)):
+        parts = split_value(" ".join(words[at:]))
+        name = " ".join(words[:at]).rstrip(" :=")
+        kind = read_value(parts.value).kind
+        is_value = kind in ("quantity", "titre", "ordinal") and not parts.unit
+        # A word is a value behind a known name, or where its range says the same word.
+        is_word = kind == "text" and len(words) - at <= WORDS_MAX and is_name(name)
+        is_expected = "".join(others).rstrip(")]").endswith(f" {parts.value}")
+        if is_value or is_word or is_expected:
+            parts.range = parts.range or " ".join(others)
+            return [(name, parts)]
+    return []
+
+
+def is_bracketed(text: str) -> bool:
+    """Whether brackets stand around the whole of a text."""
+    return (text[:1], text[-1:]) in (("(", ")"), ("[", "]"))
+
+
+def _strip_label(told: Sequence[Parts]) -> None:
+    """Take the word off ranges that stands before all of them: `viitearvo 130 - 170`, `viitearvo alle 5,0`."""
+    inner = [parts.range[1:-1] if is_bracketed(parts.range) else parts.range for parts in told]
+    labels = {text.partition(" ")[0] for text in inner}
+    rests = [text.partition(" ")[2].strip() for text in inner]
+    is_word = len(labels) == 1 and all(map(str.isalpha, labels))
+    limits = sum(map(is_limit, rests))
+    if is_word and limits >= STATEMENTS_MIN and all(rests):
+        for parts, rest in zip(told, rests, strict=True):
+            parts.range = rest
 
 
 def _statements_of(text: str) -> list[Told | None]:
@@ -105,6 +172,8 @@ def _statement(piece: str) -> Told | None:
     if found is None:
         return None
     name = found["name"].strip()
+    if _NEXT.search(found["rest"]):
+        return None  # two of them
     is_other = column_of(name) or is_category(name) or is_administrative(name)
     if is_other or len(name.split()) > NAME_WORDS_MAX:
         return None
@@ -138,7 +207,7 @@ def _row(line: PdfLine, name: str, parts: Parts) -> Row:
         line.height,
         line.x0,
         list(line.words),
-        {"unit": parts.unit, "range": parts.range},
+        {"unit": parts.unit, "range": parts.range, "labels": line.text},  # which are no part of it
         [(parts.value, "")],
     )
     row.flag, row.start = parts.flag, line.base
