@@ -410,10 +410,13 @@ def test_words_of_two_lines_are_two_words(
 
 
 def test_a_cell_keeps_the_words_of_its_paragraphs_apart(tmp_path: Path) -> None:
-    cells = "<tr><td><p>Salt</p><p>and peas</p></td><td>Salt<break/>and peas</td></tr>"
+    cells = (
+        "<tr><td><p>Salt</p><p>and peas</p></td><td>Salt<break/>and peas</td>"
+        "<td><bold>H</bold><sub>2</sub><bold>O</bold></td></tr>"
+    )
     paper = article(tmp_path, f"<body><table-wrap><table>{cells}</table></table-wrap></body>")
 
-    assert paper.blocks[1].rows == [["Salt and peas", "Salt and peas"]]
+    assert paper.blocks[1].rows == [["Salt and peas", "Salt and peas", "H2O"]]
 
 
 def test_an_editor_is_no_author_of_a_chapter_and_stands_for_a_book(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from stateward.pipelines.literature.paper import (
 from stateward.pipelines.literature.xml_source import XmlSource
 from stateward.pipelines.literature.xml_text import (
     child_text,
+    part_children,
     prose,
     table_rows,
     text_of,
@@ -54,9 +55,9 @@ INNER_BLOCKS = (
     "boxed-text",
     "fn",
 )
-# Whose children are lines: paragraphs of a cell or an item, a term and what it means.
+# Whose children are lines: paragraphs of an item, a term and what it means. Cells are looked at where they are read.
 HOLDS_LINES = (
-    "list-item", "td", "th", "fn", "disp-quote", "def", "def-item", "verse-group", "table-wrap-foot", "caption",
+    "list-item", "fn", "disp-quote", "def", "def-item", "verse-group", "table-wrap-foot", "caption",
 )  # fmt: skip
 # What stands in a section without being read: its title is its heading.
 UNPRINTED = frozenset(
@@ -132,21 +133,25 @@ def _tex_body(text: str) -> str:
 
 def _part_lines(article: etree._Element) -> None:
     """Put a blank where one line ends and another begins: publishers write no blank between two elements there."""
-    for each in article.iter("break"):
-        each.tail = f" {each.tail or ''}"
-    for around in article.iter(*HOLDS_LINES):
-        if len(around) > 1:
-            for child in around:
-                if not child.tail:
-                    child.tail = " "
-    for each in article.iter("disp-formula"):
-        around, before = each.getparent(), each.getprevious()
-        if around.tag == "p":
+    for each in article.iter("break", "disp-formula", *HOLDS_LINES):
+        if each.tag == "break":
             each.tail = f" {each.tail or ''}"
-            if before is None:
-                around.text = f"{around.text or ''} "
-            else:
-                before.tail = f"{before.tail or ''} "
+        elif each.tag == "disp-formula":
+            _part_formula(each)
+        elif len(each) > 1:
+            part_children(each)
+
+
+def _part_formula(formula: etree._Element) -> None:
+    """Put a blank around a formula that stands on a line of its own within a paragraph."""
+    around, before = formula.getparent(), formula.getprevious()
+    if around.tag != "p":
+        return
+    formula.tail = f" {formula.tail or ''}"
+    if before is None:
+        around.text = f"{around.text or ''} "
+    else:
+        before.tail = f"{before.tail or ''} "
 
 
 class _Walk:
@@ -315,7 +320,7 @@ class _Walk:
                 citations.append(child)
         # Inside of something else, or the reference is the citation itself.
         found = citations or list(element.iter(*CITATIONS)) or [element]
-        parts, printed = parts_and_print(found)
+        parts, printed = (found[0], found[0]) if len(found) == 1 else parts_and_print(found)
         reference = reference_of(parts, label)
         written = self._source.written(element)
         # Several under one number: the first is taken apart, and all are read.

@@ -1,6 +1,7 @@
 """References of JATS: the parts of each citation, and its text as it is printed."""
 
 import re
+from collections.abc import Iterator
 
 from lxml import etree
 
@@ -46,7 +47,7 @@ def reference_of(citation: etree._Element, label: str) -> Reference:
     ids: list[tuple[str, str]] = []
     authors: list[str] = []
     found: dict[str, str] = {}
-    others = _others(citation)
+    others: set[etree._Element] = set()
     # Without a list of names: to compare each element with sixteen takes longer than to make an object of it. Most are
     # names; their text is taken here, because a call costs as much as the text.
     for each in citation.iter():
@@ -65,11 +66,11 @@ def reference_of(citation: etree._Element, label: str) -> Reference:
                 found[tag] = text_of(each)
         elif tag == "pub-id":
             ids.append((IDS.get(each.get("pub-id-type", ""), ""), text_of(each)))
-        elif tag == "collab":
-            authors.append(text_of(each))
-        elif tag == "string-name":
-            if each.find("surname") is None:
+        elif tag in ("collab", "string-name"):
+            if tag == "collab" or each.find("surname") is None:
                 authors.append(text_of(each))
+        elif tag == "person-group":
+            others.update(_of_others(each, authors))
         elif tag == "ext-link" and "doi.org/10." in (link := each.get(XLINK_HREF, "")):
             ids.append(("doi", link))
     return Reference(
@@ -88,14 +89,10 @@ def reference_of(citation: etree._Element, label: str) -> Reference:
     )
 
 
-def _others(citation: etree._Element) -> set[etree._Element]:
+def _of_others(group: etree._Element, authors: list[str]) -> Iterator[etree._Element]:
     """The names of those who edited or translated what others wrote; without authors, they stand for it."""
-    groups = citation.findall("person-group")
-    if len(groups) < 2:
-        return set()
-    written = [each for each in groups if each.get("person-group-type", "author") == "author"]
-    unwritten = [each for each in groups if each not in written] if written else []
-    return {name for group in unwritten for name in group.iterdescendants()}
+    if authors and group.get("person-group-type", "author") != "author":
+        yield from group.iterdescendants()
 
 
 _FIELDS = frozenset(

@@ -6,6 +6,9 @@ from stateward.pipelines.literature.paper import squeeze
 
 # Kinds of xref that point to a note beside the text.
 NOTE_MARKS = frozenset({"fn", "table-fn", "author-notes", "corresp", "aff"})
+LINES = frozenset(
+    ("p", "title", "label", "term", "def", "fn", "verse-line", "attrib", "list", "list-item", "def-item", "disp-quote")
+)  # fmt: skip
 SPAN_MAX = 100  # columns or rows of one cell
 ENDING = (",", ".", ";", ":", "?", "!")
 CLOSING = (*ENDING, ")", "]")
@@ -31,11 +34,17 @@ def table_rows(table: etree._Element) -> list[list[str]]:
             above = {}
         row: list[str] = []
         for cell in each.iterchildren("td", "th"):
-            _take_spanned(row, above)
-            start = len(row)
-            row += [text_of(cell), *[""] * (_span(cell, "colspan") - 1)]
-            if (tall := _span(cell, "rowspan")) > 1:
-                above |= dict.fromkeys(range(start, len(row)), tall - 1)
+            if above:
+                _take_spanned(row, above)
+            wide, tall = cell.get("colspan"), cell.get("rowspan")
+            if len(cell) > 1:
+                part_children(cell)
+            row.append(text_of(cell))
+            if wide or tall:
+                start = len(row) - 1
+                row += [""] * (_span(wide) - 1)
+                if (rows_taken := _span(tall)) > 1:
+                    above |= dict.fromkeys(range(start, len(row)), rows_taken - 1)
         _take_spanned(row, above)
         rows.append(row)
     return rows
@@ -47,9 +56,15 @@ def _take_spanned(row: list[str], above: dict[int, int]) -> None:
         row.append("")
 
 
-def _span(cell: etree._Element, name: str) -> int:
-    text = cell.get(name)
+def _span(text: str | None) -> int:
     return min(max(int(text), 1), SPAN_MAX) if text and text.isdecimal() else 1
+
+
+def part_children(element: etree._Element) -> None:
+    """Put a blank behind each paragraph or other line inside an element that has none; what is within a line stays."""
+    for child in element:
+        if child.tag in LINES and not child.tail:
+            child.tail = " "
 
 
 def child_text(element: etree._Element, path: str) -> str:
