@@ -232,3 +232,91 @@ def test_tables_nested_deeply_are_refused_or_read_but_never_crash(tmp_path: Path
     path = written(tmp_path, {"word/document.xml": body(cell)})
 
     assert code_of(path) == "CORRUPT_FILE"
+
+
+HIDES = {
+    "<w:vanish/>": "hidden",
+    '<w:color w:val="FFFFFF"/>': "hidden",
+    '<w:color w:val="FFFFFF"/><w:shd w:val="clear" w:fill="FFFFFF"/>': "hidden",
+    '<w:sz w:val="2"/>': "hidden",
+    "<w:strike/>": "struck",
+}
+
+
+def a_style(name: str, kind: str, looks: str, more: str = "") -> str:
+    return f'<w:style w:type="{kind}" w:styleId="{name}">{more}<w:rPr>{looks}</w:rPr></w:style>'
+
+
+def styled(text: str, *, run_style: str = "", paragraph_style: str = "", looks: str = "") -> str:
+    below = f'<w:pPr><w:pStyle w:val="{paragraph_style}"/></w:pPr>' if paragraph_style else ""
+    own = f'<w:rStyle w:val="{run_style}"/>' if run_style else ""
+    return f"<w:p>{below}<w:r><w:rPr>{own}{looks}</w:rPr><w:t>{text}</w:t></w:r></w:p>"
+
+
+@pytest.mark.parametrize("where", ["run", "paragraph", "based", "default"])
+@pytest.mark.parametrize("looks", HIDES)
+def test_text_that_a_style_hides_or_strikes_is_kept_apart(
+    tmp_path: Path, looks: str, where: str
+) -> None:
+    styles, line = {
+        "run": (a_style("A", "character", looks), styled("2099", run_style="A")),
+        "paragraph": (a_style("A", "paragraph", looks), styled("2099", paragraph_style="A")),
+        "based": (
+            a_style("A", "paragraph", looks)
+            + a_style("B", "paragraph", "", '<w:basedOn w:val="A"/>'),
+            styled("2099", paragraph_style="B"),
+        ),
+        "default": (
+            a_style("A", "paragraph", looks).replace("<w:style ", '<w:style w:default="1" ')
+            + a_style("B", "paragraph", '<w:vanish w:val="0"/><w:strike w:val="0"/>'
+                      '<w:color w:val="auto"/><w:sz w:val="20"/>'),
+            styled("2099"),
+        ),
+    }[where]  # fmt: skip
+    text = styled(LONG, paragraph_style="B") if where == "default" else paragraph(LONG)
+    parts = {
+        "word/document.xml": body(text, line),
+        "word/styles.xml": f"<w:styles {W}>{styles}</w:styles>",
+    }
+
+    page = read_document(written(tmp_path, parts)).pages[0]
+
+    assert page.text.strip() == LONG
+    kept = {"hidden": page.unseen, "struck": page.struck}
+    assert kept == {"hidden": "", "struck": ""} | {HIDES[looks]: "2099"}
+
+
+@pytest.mark.parametrize(
+    ("styles", "line"),
+    [
+        (
+            a_style("A", "paragraph", '<w:color w:val="FFFFFF"/>', '<w:pPr><w:shd w:fill="004488"/></w:pPr>'),
+            styled("95 EUR", paragraph_style="A"),
+        ),
+        (a_style("A", "character", "<w:strike/>"), styled("95 EUR", run_style="A", looks='<w:strike w:val="0"/>')),
+        (
+            a_style("A", "paragraph", '<w:color w:val="FFFFFF"/>')
+            + a_style("B", "character", '<w:color w:val="333333"/>'),
+            styled("95 EUR", paragraph_style="A", run_style="B"),
+        ),
+        (
+            a_style("A", "character", '<w:color w:val="FFFFFF"/><w:highlight w:val="blue"/>'),
+            styled("95 EUR", run_style="A"),
+        ),
+        ("", '<w:p><w:pPr><w:shd w:fill="004488"/></w:pPr><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr>'
+             "<w:t>95 EUR</w:t></w:r></w:p>"),
+        (a_style("A", "character", '<w:sz w:val="14"/>'), styled("95 EUR", run_style="A")),
+    ],
+    ids=["ground", "not struck", "overruled", "highlighted", "on a band", "small"],
+)  # fmt: skip
+def test_text_that_a_style_only_seems_to_hide_is_read(
+    tmp_path: Path, styles: str, line: str
+) -> None:
+    parts = {
+        "word/document.xml": body(paragraph(LONG), line),
+        "word/styles.xml": f"<w:styles {W}>{styles}</w:styles>",
+    }
+
+    page = read_document(written(tmp_path, parts)).pages[0]
+
+    assert (page.text, page.unseen, page.struck) == (f"{LONG}\n95 EUR", "", "")

@@ -24,6 +24,12 @@ from stateward.pipelines.kit.archives import (
 )
 from stateward.pipelines.kit.documents import UnseenText
 from stateward.pipelines.kit.docx_numbers import ListNumbers
+from stateward.pipelines.kit.docx_styles import (
+    HALF_POINTS_MIN,
+    WHITE,
+    DocxStyles,
+    attribute,
+)
 from stateward.pipelines.kit.failures import CORRUPT_FILE
 from stateward.pipelines.kit.xml import local_name, parse_xml
 
@@ -39,8 +45,6 @@ CONTAINERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smar
 DROPPED = frozenset({"del", "moveFrom", "Fallback", "instrText", "delText", "delInstrText", "pPr",
                      "rPr"})  # fmt: skip
 OFF = frozenset({"0", "false", "off", "none"})
-WHITE = frozenset({"ffffff", "fefefe", "fdfdfd", "fcfcfc"})
-HALF_POINTS_MIN = 6  # three points; the smallest print is four
 CHARACTERS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 
 
@@ -58,12 +62,14 @@ def read_docx(path: Path, *, is_numbered: bool = False) -> str:
         headers = sorted(name for name in names if name.startswith(f"{folder}/header"))
         footers = sorted(name for name in names if name.startswith(f"{folder}/footer"))
         notes = [f"{folder}/{name}.xml" for name in ("footnotes", "endnotes")]
-        lines = _distinct_lines(archive, headers[:PARTS_MAX])
+        styles = _styles(archive, names, folder)
+        lines = _distinct_lines(archive, headers[:PARTS_MAX], styles)
         lines += _lines(
-            _tree(archive, main), _labels(archive, names, folder) if is_numbered else None
+            styles.write_into(_tree(archive, main)),
+            _labels(archive, names, folder) if is_numbered else None,
         )
-        lines += _distinct_lines(archive, footers[:PARTS_MAX])
-        lines += _distinct_lines(archive, [name for name in notes if name in names])
+        lines += _distinct_lines(archive, footers[:PARTS_MAX], styles)
+        lines += _distinct_lines(archive, [name for name in notes if name in names], styles)
     return "\n".join(lines)
 
 
@@ -76,10 +82,11 @@ def unseen_docx(path: Path) -> UnseenText:
         names = archive.namelist()
         folder = _main_part(archive, names).rpartition("/")[0]
         parts = [name for name in names if name.startswith(f"{folder}/") and _is_story(name)]
+        styles = _styles(archive, names, folder)
         for name in parts[:PARTS_MAX]:
-            for element in _tree(archive, name).iter():
+            for element in styles.write_into(_tree(archive, name)).iter():
                 if local_name(element) == "docPr":
-                    aside += [_attribute(element, "descr"), _attribute(element, "title")]
+                    aside += [attribute(element, "descr"), attribute(element, "title")]
                 elif local_name(element) in ("del", "moveFrom"):
                     struck.append(_all_text(element))
                 elif local_name(element) == "r":
@@ -129,16 +136,24 @@ def _main_part(archive: zipfile.ZipFile, names: Sequence[str]) -> str:
     )
 
 
-def _distinct_lines(archive: zipfile.ZipFile, names: Sequence[str]) -> list[str]:
+def _distinct_lines(
+    archive: zipfile.ZipFile, names: Sequence[str], styles: DocxStyles
+) -> list[str]:
     """The lines of several parts, none of them twice: first, odd and even pages repeat their headers."""
     lines: dict[str, None] = {}
     for name in names:
-        lines |= dict.fromkeys(line for line in _lines(_tree(archive, name)) if line.strip())
+        tree = styles.write_into(_tree(archive, name))
+        lines |= dict.fromkeys(line for line in _lines(tree) if line.strip())
     return list(lines)
 
 
 def _tree(archive: zipfile.ZipFile, name: str) -> etree._Element:
     return parse_xml(read_entry(archive, name, bytes_max=PART_BYTES_MAX), name=repr(name))
+
+
+def _styles(archive: zipfile.ZipFile, names: Sequence[str], folder: str) -> DocxStyles:
+    part = f"{folder}/styles.xml"
+    return DocxStyles(_tree(archive, part) if part in names else None)
 
 
 def _labels(archive: zipfile.ZipFile, names: Sequence[str], folder: str) -> Label:
@@ -209,7 +224,7 @@ def _paragraph(paragraph: etree._Element, label: Label | None) -> list[str]:
         elif name == "t":
             parts.append(element.text or "")
         elif name == "br":
-            parts.append(PAGE_BREAK if _attribute(element, "type") == "page" else "\n")
+            parts.append(PAGE_BREAK if attribute(element, "type") == "page" else "\n")
         elif name == "lastRenderedPageBreak":
             parts.append(PAGE_BREAK)
         elif name in CHARACTERS:
@@ -229,7 +244,7 @@ def _unseen_reason(run: etree._Element) -> str:
         if local_name(properties) != "rPr":
             continue
         for each in properties:
-            name, value = local_name(each), _attribute(each, "val").lower()
+            name, value = local_name(each), attribute(each, "val").lower()
             if name in ("strike", "dstrike") and value not in OFF:
                 return "struck"
             if name in ("vanish", "webHidden") and value not in OFF:
@@ -243,11 +258,16 @@ def _unseen_reason(run: etree._Element) -> str:
 
 def _has_ground(properties: etree._Element) -> bool:
     """Whether a run has a colour behind it; that of a cell of a table is not looked for here."""
-    return any(local_name(each) in ("shd", "highlight") for each in properties) or any(
+    return any(map(_is_ground, properties)) or any(
         local_name(each) == "tc" for each in properties.iterancestors()
     )
 
 
-def _attribute(element: etree._Element, name: str) -> str:
-    values = (str(value) for key, value in element.items() if key.rpartition("}")[2] == name)
-    return next(values, "")
+def _is_ground(each: etree._Element) -> bool:
+    """Whether a property puts a colour behind a run; white on white paper is none."""
+    if local_name(each) == "highlight":
+        return attribute(each, "val") not in ("none", "white")
+    if local_name(each) != "shd":
+        return False
+    is_plain = attribute(each, "val") in ("", "clear", "nil")
+    return not is_plain or attribute(each, "fill").lower() not in WHITE | {"", "auto"}

@@ -1,0 +1,106 @@
+"""What the styles of a DOCX say of how text looks, written into the runs that have them.
+
+Only what decides whether a person sees a run counts: hidden, struck through, white, tiny, and a colour behind it. What
+a run says itself comes first, then its own style, then that of its paragraph, each with those it is based on.
+"""
+
+from collections.abc import Iterator
+from copy import copy
+
+from lxml import etree
+
+from stateward.pipelines.kit.xml import local_name
+
+WHITE = frozenset({"ffffff", "fefefe", "fdfdfd", "fcfcfc"})
+HALF_POINTS_MIN = 6  # three points; the smallest print is four
+LOOKS = frozenset({"strike", "dstrike", "vanish", "color", "sz", "shd", "highlight"})
+BASES_MAX = 20
+Looks = dict[str, etree._Element]
+
+
+class DocxStyles:
+    """The looks of the styles of a document, by kind and name; "" is the default of a kind."""
+
+    def __init__(self, styles: etree._Element | None) -> None:
+        self._own: dict[tuple[str, str], Looks] = {}
+        self._based: dict[tuple[str, str], str] = {}
+        self._resolved: dict[tuple[str, str], Looks] = {}
+        for style in styles if styles is not None else ():
+            if local_name(style) != "style":
+                continue
+            key = attribute(style, "type"), attribute(style, "styleId")
+            self._own[key] = _looks_of(style)
+            self._based[key] = next(
+                (attribute(each, "val") for each in style if local_name(each) == "basedOn"), ""
+            )
+            if attribute(style, "default") in ("1", "true", "on"):
+                self._own[key[0], ""], self._based[key[0], ""] = self._own[key], self._based[key]
+        self._hiding = {key for key in self._own if any(map(_may_hide, self._looks(*key).items()))}
+        self._hides_runs = any(kind == "character" for kind, _ in self._hiding)
+
+    def write_into(self, tree: etree._Element) -> etree._Element:
+        """The tree, in which every run says itself what its styles say of it."""
+        for paragraph in tree.iter("{*}p"):
+            name = _style_of(paragraph, "pPr", "pStyle")
+            ground = [each for each in _parts(paragraph, "pPr") if local_name(each) == "shd"]
+            if not ground and not self._hides_runs and ("paragraph", name) not in self._hiding:
+                continue  # as nearly all are
+            below = self._looks("paragraph", name) | {local_name(each): each for each in ground}
+            for run in paragraph.iter("{*}r"):
+                if next(run.iterancestors("{*}p")) is paragraph:
+                    own = _style_of(run, "rPr", "rStyle")
+                    _add(run, below | (self._looks("character", own) if own else {}))
+        return tree
+
+    def _looks(self, kind: str, name: str) -> Looks:
+        if (kind, name) not in self._resolved:
+            found: Looks = {}
+            at = name
+            for _ in range(BASES_MAX):
+                found = self._own.get((kind, at), {}) | found
+                at = self._based.get((kind, at), "")
+                if not at:
+                    break
+            self._resolved[kind, name] = found
+        return self._resolved[kind, name]
+
+
+def _may_hide(look: tuple[str, etree._Element]) -> bool:
+    """Whether a look hides text, or is a colour behind it: a dark letter of ordinary size does neither."""
+    name, element = look
+    value = attribute(element, "val").lower()
+    if name == "color":
+        return value in WHITE
+    return name != "sz" or (value.isdecimal() and int(value) < HALF_POINTS_MIN)
+
+
+def _looks_of(style: etree._Element) -> Looks:
+    parts = [part for part in style if local_name(part) in ("rPr", "pPr")]
+    return {local_name(each): each for part in parts for each in part if local_name(each) in LOOKS}
+
+
+def _style_of(element: etree._Element, part: str, name: str) -> str:
+    named = (each for each in _parts(element, part) if local_name(each) == name)
+    return next((attribute(each, "val") for each in named), "")
+
+
+def _parts(element: etree._Element, name: str) -> Iterator[etree._Element]:
+    for part in element:
+        if local_name(part) == name:
+            yield from part
+
+
+def _add(run: etree._Element, looks: Looks) -> None:
+    """Write into a run what it does not say itself."""
+    properties = next((each for each in run if local_name(each) == "rPr"), None)
+    if properties is None:
+        properties = etree.Element(str(run.tag).removesuffix("}r") + "}rPr")
+        run.insert(0, properties)
+    said = {local_name(each) for each in properties}
+    properties.extend(copy(each) for name, each in looks.items() if name not in said)
+
+
+def attribute(element: etree._Element, name: str) -> str:
+    """The value of an attribute, whatever its namespace."""
+    values = (str(value) for key, value in element.items() if key.rpartition("}")[2] == name)
+    return next(values, "")
