@@ -57,9 +57,17 @@ def a_pdf(path: Path, content: str, *, field: str = "", flags: int = 4) -> Path:
         line(HIDDEN, -50),
         line(HIDDEN, 640, x=700),
         "1 g 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="1 g"),
+        line(HIDDEN, 640) + "1 g 40 630 300 30 re f\n",
+        line(HIDDEN, 640) + "0 g 40 630 300 30 re f\n",
+        "0 0 0.5 rg 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="0 0 0.5 rg"),
+        "q 400 100 10 10 re W n\n" + line(HIDDEN, 640) + "Q\n",
+        line(HIDDEN, 640, mode=7),
     ],
-    ids=["white", "rgb", "near-white", "tiny", "invisible", "below", "beside", "white-ground"],
-)
+    ids=[
+        "white", "rgb", "near-white", "tiny", "invisible", "below", "beside", "white-ground",
+        "covered", "blackened", "own-colour", "cut-away", "only-a-clip",
+    ],
+)  # fmt: skip
 def test_text_of_a_pdf_that_a_person_does_not_see_is_not_read(tmp_path: Path, hidden: str) -> None:
     document = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 780) + hidden))
 
@@ -78,6 +86,36 @@ def test_letters_of_a_negative_size_stand_as_a_person_sees_them(tmp_path: Path) 
         ["Total", "7", "EUR"],
     ]
     assert document.pages[0].turned == "9"
+
+
+def test_of_a_value_and_the_one_that_was_written_over_it_the_upper_one_is_read(
+    tmp_path: Path,
+) -> None:
+    over = "1 g 40 630 300 30 re f\n" + line("Vertragsende: 31.12.2026", 640)
+
+    document = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 780) + line(HIDDEN, 640) + over))
+
+    assert document.text.splitlines() == [SEEN, "Vertragsende: 31.12.2026"]
+    assert document.pages[0].unseen == HIDDEN
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "0.9 g 40 630 300 30 re f\n" + line(HIDDEN, 640),
+        "0 0 0.5 rg 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="1 g"),
+        line(HIDDEN, 640) + "1 g 40 600 300 30 re f\n",
+        line(HIDDEN, 640) + "0 g 40 637 300 1 re f\n",
+        "q 40 600 400 100 re W n\n" + line(HIDDEN, 640) + "Q\n",
+        line(HIDDEN, 640) + "1 g 40 630 m 340 660 l 340 630 l f\n",
+    ],
+    ids=["on-grey", "white-on-blue", "area-below", "rule", "within-a-clip", "beside-a-triangle"],
+)
+def test_what_a_person_sees_beside_and_on_areas_is_read(tmp_path: Path, drawn: str) -> None:
+    document = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 780) + drawn))
+
+    assert document.text.splitlines() == [SEEN, HIDDEN]
+    assert document.pages[0].unseen == ""
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,9 @@ def read_pdf(
     chars = 0
     left_out: list[int] = []
     on_page = None if on_damaged is None else left_out.append
-    for page in read_pages(path, password=password, pages_max=pages_max, on_damaged=on_page):
+    for page in read_pages(
+        path, password=password, pages_max=pages_max, on_damaged=on_page, with_covers=True
+    ):
         chars += page.chars
         if chars > chars_max:
             raise FatalFailure(

@@ -1,0 +1,341 @@
+"""Text of a PDF that was painted and of which nothing is seen.
+
+It is covered by what was painted after it, cut away by a clip, or in the colour of the area under it.
+
+Areas and clips only make a word doubtful: an area may be transparent, a clip larger than its corners say. What is
+doubtful is looked for on the rendered page, and hidden if there is no ink in its place, or only that of a later word.
+"""
+
+import ctypes
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import cached_property
+from typing import Protocol
+
+import msgspec
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+_Box = tuple[float, float, float, float]  # left, bottom, right, top
+_Matrix = tuple[float, float, float, float, float, float]
+_Colour = tuple[int, int, int]
+
+DEPTH_MAX = 3  # of forms within forms
+OBJECTS_MAX = 50_000
+SIDE_MIN = 3.0  # points: what is thinner is a rule, and covers no word
+FAINT_MAX = 12  # of 255: an area with less ink covers nothing
+SAME_COLOUR_MAX = 12  # of 255, each colour
+CONTRAST_MIN = 24  # of 255, between ink and paper in the place of a word
+SCALE = 2.0  # pixels for a point: in print of 5 points a stroke still darkens a pixel by half
+PIXELS_MAX = 20_000_000
+BAND = 16.0  # points: areas are looked up by the height at which they lie
+ON_TOP = 1 << 60  # annotations are painted after the page
+PLAIN: _Matrix = (1, 0, 0, 1, 0, 0)
+COVERING_NOTES = (
+    raw.FPDF_ANNOT_SQUARE,
+    raw.FPDF_ANNOT_CIRCLE,
+    raw.FPDF_ANNOT_POLYGON,
+    raw.FPDF_ANNOT_STAMP,
+    raw.FPDF_ANNOT_FREETEXT,
+    raw.FPDF_ANNOT_REDACT,
+)
+NOTES_MAX = 2000
+NOWHERE: _Box = (0, 0, -1, -1)
+
+
+class _Object(Protocol):
+    """An object of a page, as pdfium points to it."""
+
+    contents: ctypes.Structure
+
+
+class _Area(msgspec.Struct, gc=False):
+    """A painted area: when it is painted, where, and its colour if it has one."""
+
+    order: int
+    box: _Box
+    colour: _Colour | None = None
+
+
+class _Painted(msgspec.Struct):
+    """What a page paints, as far as it may hide words."""
+
+    areas: dict[int, list[_Area]]  # by the bands of the page that they reach
+    orders: dict[int, int]  # of text objects, by address
+    clips: dict[int, _Box]  # of the text objects that reach beyond theirs
+
+    def areas_at(self, x: float, y: float) -> list[_Area]:
+        """The areas over a point, in the order in which they are painted."""
+        return [each for each in self.areas.get(int(y // BAND), ()) if _contains(each.box, x, y)]
+
+
+class PlacedWord(Protocol):
+    """A word and its box, from the top left of the page."""
+
+    x0: float
+    top: float
+    x1: float
+    bottom: float
+
+
+class PageCovers:
+    """Which words of a page nothing is left of. The page is looked through once, and only rendered for a doubt.
+
+    Boxes are from the top left of the page as it is seen, into which `point` turns those of the file.
+    """
+
+    def __init__(
+        self,
+        page: pdfium.PdfPage,
+        text: pdfium.PdfTextPage,
+        point: Callable[[float, float], tuple[float, float]],
+    ) -> None:
+        self._page = page
+        self._text = text.raw
+        self._point = point
+        self._parts = [ctypes.c_uint() for _ in range(4)]
+        self._part_refs = [ctypes.byref(each) for each in self._parts]
+
+    def hides(self, index: int, word: PlacedWord) -> bool:
+        """Whether a person sees nothing of a word, whose first glyph has this index."""
+        painted = self._painted
+        x, y = (word.x0 + word.x1) / 2, (word.top + word.bottom) / 2
+        at = painted.areas_at(x, y)
+        if not (at or painted.clips):
+            return False
+        address = self._object(index)
+        order = painted.orders.get(address)
+        if order is None:
+            return False
+        clip = painted.clips.get(address)
+        is_doubtful = (
+            (bool(at) and at[-1].order > order)
+            or (clip is not None and not _contains(clip, x, y))
+            or self._is_own_colour(index, order, at)
+        )
+        return is_doubtful and (not self._has_ink(word) or self._is_overwritten(order, x, y))
+
+    def _object(self, index: int) -> int:
+        thing = raw.FPDFText_GetTextObject(self._text, index)
+        return ctypes.addressof(thing.contents) if thing else 0
+
+    def _is_own_colour(self, index: int, order: int, at: Sequence[_Area]) -> bool:
+        """Whether what lies right under a glyph has its colour."""
+        ground = next((area.colour for area in reversed(at) if area.order < order), None)
+        if ground is None or not raw.FPDFText_GetFillColor(self._text, index, *self._part_refs):
+            return False
+        red, green, blue, _ = self._parts
+        return (
+            abs(red.value - ground[0]) <= SAME_COLOUR_MAX
+            and abs(green.value - ground[1]) <= SAME_COLOUR_MAX
+            and abs(blue.value - ground[2]) <= SAME_COLOUR_MAX
+        )
+
+    @cached_property
+    def _painted(self) -> _Painted:
+        return _Scan(self._page, self._point).painted()
+
+    def _is_overwritten(self, order: int, x: float, y: float) -> bool:
+        """Whether text that is painted later stands in the same place: the ink there is its own."""
+        return any(each.order > order and _contains(each.box, x, y) for each in self._texts)
+
+    @cached_property
+    def _texts(self) -> list[_Area]:
+        """The text objects of a page: looked for where ink was found under what should cover it."""
+        return list(_Scan(self._page, self._point).texts())
+
+    def _has_ink(self, word: PlacedWord) -> bool:
+        """Whether the place of a word is of more than one brightness."""
+        scale, width, stride, pixels = self._rendered
+        left, right = max(0, int(word.x0 * scale)), min(width, int(word.x1 * scale) + 1)
+        rows = range(max(0, int(word.top * scale)), int(word.bottom * scale) + 1)
+        found = b"".join(pixels[at * stride + left : at * stride + right] for at in rows)
+        return bool(found) and max(found) - min(found) >= CONTRAST_MIN
+
+    @cached_property
+    def _rendered(self) -> tuple[float, int, int, bytes]:
+        """Pixels for a point, pixels in a line, bytes in a line, and the brightness of all pixels."""
+        wide, high = self._page.get_size()
+        scale = min(SCALE, (PIXELS_MAX / max(1.0, wide * high)) ** 0.5)
+        width, height = max(1, round(wide * scale)), max(1, round(high * scale))
+        with closing(pdfium.PdfBitmap.new_native(width, height, raw.FPDFBitmap_Gray)) as bitmap:
+            bitmap.fill_rect((255, 255, 255, 255), 0, 0, width, height)
+            flags = raw.FPDF_ANNOT | raw.FPDF_GRAYSCALE
+            raw.FPDF_RenderPageBitmap(bitmap.raw, self._page.raw, 0, 0, width, height, 0, flags)
+            return scale, width, bitmap.stride, bytes(bitmap.buffer)
+
+
+class _Scan:
+    """One walk over the objects of a page in the order in which they are painted."""
+
+    def __init__(
+        self,
+        page: pdfium.PdfPage,
+        point: Callable[[float, float], tuple[float, float]],
+    ) -> None:
+        self._page = page.raw
+        self._point = point
+        self._areas: list[_Area] = []
+        self._orders: dict[int, int] = {}
+        self._clips: dict[int, _Box] = {}
+        self._numbers = [ctypes.c_float() for _ in range(4)]
+        self._number_refs = [ctypes.byref(each) for each in self._numbers]
+        self._parts = [ctypes.c_uint() for _ in range(4)]
+        self._part_refs = [ctypes.byref(each) for each in self._parts]
+        self._fill, self._stroke = ctypes.c_int(), ctypes.c_int()
+
+    def painted(self) -> _Painted:
+        """The areas and clips that may hide words, and when each text is painted."""
+        for order, kind, thing, matrix in self._objects():
+            if kind != raw.FPDF_PAGEOBJ_TEXT:
+                self._add_area(order, kind, thing, matrix)
+                continue
+            self._orders[ctypes.addressof(thing.contents)] = order
+            self._add_clip(thing, matrix)
+        self._areas.extend(_Area(ON_TOP, box) for box in self._notes())
+        bands: dict[int, list[_Area]] = defaultdict(list)
+        for area in self._areas:
+            for band in range(int(area.box[1] // BAND), int(area.box[3] // BAND) + 1):
+                bands[band].append(area)
+        return _Painted(dict(bands), self._orders, self._clips)
+
+    def texts(self) -> Iterator[_Area]:
+        """The boxes of all texts."""
+        for order, kind, thing, matrix in self._objects():
+            if kind == raw.FPDF_PAGEOBJ_TEXT and (box := self._bounds(thing, matrix)) is not None:
+                yield _Area(order, box)
+
+    def _objects(self) -> Iterator[tuple[int, int, _Object, _Matrix]]:
+        page, kind_of, object_of = self._page, raw.FPDFPageObj_GetType, raw.FPDFPage_GetObject
+        order = 0
+        for at in range(min(raw.FPDFPage_CountObjects(page), OBJECTS_MAX)):
+            order += 1
+            thing = object_of(page, at)
+            kind = kind_of(thing)
+            if kind != raw.FPDF_PAGEOBJ_FORM:
+                yield order, kind, thing, PLAIN
+                continue
+            for kind_within, within, matrix in _within(thing, PLAIN, DEPTH_MAX):
+                order += 1
+                yield order, kind_within, within, matrix
+
+    def _add_clip(self, thing: _Object, matrix: _Matrix) -> None:
+        clip = raw.FPDFPageObj_GetClipPath(thing)
+        count = raw.FPDFClipPath_CountPaths(clip) if clip else 0
+        if raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_CLIP:
+            self._clips[ctypes.addressof(thing.contents)] = NOWHERE
+        if count <= 0 or (box := self._bounds(thing, matrix)) is None:
+            return
+        cut = self._clip_box(clip, count, matrix)
+        if cut is not None and not _is_within(box, cut):
+            self._clips[ctypes.addressof(thing.contents)] = cut
+
+    def _add_area(self, order: int, kind: int, thing: _Object, matrix: _Matrix) -> None:
+        box = self._bounds(thing, matrix)
+        if box is None or min(box[2] - box[0], box[3] - box[1]) < SIDE_MIN:
+            return
+        colour: _Colour | None = None
+        if kind == raw.FPDF_PAGEOBJ_PATH:
+            raw.FPDFPath_GetDrawMode(thing, ctypes.byref(self._fill), ctypes.byref(self._stroke))
+            if self._fill.value == raw.FPDF_FILLMODE_NONE:
+                return
+            if raw.FPDFPageObj_GetFillColor(thing, *self._part_refs):
+                red, green, blue, alpha = (each.value for each in self._parts)
+                if alpha <= FAINT_MAX:
+                    return
+                colour = red, green, blue
+        self._areas.append(_Area(order, box, colour))
+
+    def _bounds(self, thing: _Object, matrix: _Matrix) -> _Box | None:
+        if not raw.FPDFPageObj_GetBounds(thing, *self._number_refs):
+            return None
+        left, bottom, right, top = (each.value for each in self._numbers)
+        return self._place((left, bottom, right, top), matrix)
+
+    def _place(self, box: _Box, matrix: _Matrix) -> _Box:
+        """A box of the file, perhaps within a form, as it lies on the page that is seen."""
+        left, bottom, right, top = box if matrix is PLAIN else _transform(box, matrix)
+        (x0, y0), (x1, y1) = self._point(left, bottom), self._point(right, top)
+        return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+
+    def _clip_box(self, clip: _Object, count: int, matrix: _Matrix) -> _Box | None:
+        """What all paths of a clip have in common, by their corners."""
+        common: _Box | None = None
+        x, y = self._numbers[:2]
+        for path in range(count):
+            points = []
+            for at in range(raw.FPDFClipPath_CountPathSegments(clip, path)):
+                segment = raw.FPDFClipPath_GetPathSegment(clip, path, at)
+                if raw.FPDFPathSegment_GetPoint(segment, *self._number_refs[:2]):
+                    points.append((x.value, y.value))
+            if points:
+                box = _around(points)
+                common = box if common is None else _common(common, box)
+        return None if common is None else self._place(common, matrix)
+
+    def _notes(self) -> Iterator[_Box]:
+        """The places of annotations that may cover what is under them."""
+        rect = raw.FS_RECTF()
+        for at in range(min(raw.FPDFPage_GetAnnotCount(self._page), NOTES_MAX)):
+            note = raw.FPDFPage_GetAnnot(self._page, at)
+            if raw.FPDFAnnot_GetSubtype(note) in COVERING_NOTES:
+                raw.FPDFAnnot_GetRect(note, ctypes.byref(rect))
+                yield self._place((rect.left, rect.bottom, rect.right, rect.top), PLAIN)
+            raw.FPDFPage_CloseAnnot(note)
+
+
+def _within(form: _Object, outer: _Matrix, depth: int) -> Iterator[tuple[int, _Object, _Matrix]]:
+    """What a form paints, and the forms within it."""
+    matrix = _combine(_matrix_of(form), outer)
+    for at in range(min(raw.FPDFFormObj_CountObjects(form), OBJECTS_MAX)):
+        thing = raw.FPDFFormObj_GetObject(form, at)
+        kind = raw.FPDFPageObj_GetType(thing)
+        if kind != raw.FPDF_PAGEOBJ_FORM:
+            yield kind, thing, matrix
+        elif depth > 1:
+            yield from _within(thing, matrix, depth - 1)
+
+
+def _contains(box: _Box, x: float, y: float) -> bool:
+    return box[1] <= y <= box[3] and box[0] <= x <= box[2]
+
+
+def _is_within(box: _Box, outer: _Box) -> bool:
+    return _contains(outer, box[0], box[1]) and _contains(outer, box[2], box[3])
+
+
+def _common(one: _Box, other: _Box) -> _Box:
+    return (
+        max(one[0], other[0]),
+        max(one[1], other[1]),
+        min(one[2], other[2]),
+        min(one[3], other[3]),
+    )
+
+
+def _around(points: Sequence[tuple[float, float]]) -> _Box:
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _matrix_of(form: _Object) -> _Matrix:
+    found = raw.FS_MATRIX()
+    if not raw.FPDFPageObj_GetMatrix(form, ctypes.byref(found)):
+        return PLAIN
+    return found.a, found.b, found.c, found.d, found.e, found.f
+
+
+def _combine(inner: _Matrix, outer: _Matrix) -> _Matrix:
+    a, b, c, d, e, f = inner
+    oa, ob, oc, od, oe, of = outer
+    return (
+        a * oa + b * oc, a * ob + b * od, c * oa + d * oc, c * ob + d * od,
+        e * oa + f * oc + oe, e * ob + f * od + of,
+    )  # fmt: skip
+
+
+def _transform(box: _Box, matrix: _Matrix) -> _Box:
+    """The box around a box that was moved, turned or stretched."""
+    a, b, c, d, e, f = matrix
+    return _around([(a * x + c * y + e, b * x + d * y + f) for x in box[::2] for y in box[1::2]])
