@@ -1,4 +1,4 @@
-"""Lines without quotes are split by another way than the C reader: both give the same rows."""
+"""Records of one line are split by another way than the C reader: both give the same rows."""
 
 import csv
 import random
@@ -20,6 +20,8 @@ PIECES = (
     '"she said ""no"""',
     "\t",
     "5 in",
+    '5" pipe',
+    '""',
     "é\u2028",
 )
 

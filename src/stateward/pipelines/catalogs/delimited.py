@@ -83,8 +83,9 @@ class _Splitter:
     def _split_regular(self, lines: list[str]) -> tuple[list[list[str]], list[int]]:
         """The rows of lines in which every quote is where it may be; `csv.Error` if one is not.
 
-        A record that is one line without a quote is split at its delimiters, four times as fast as by the C reader,
-        which takes all others: between two records it has no state, so that both can read from the same lines.
+        A record that is one line is split at its quotes and delimiters, in a quarter to three quarters of the time that
+        the C reader takes. All others are left to that: between two records it has no state, so that both can read from
+        the same lines.
         """
         rows: list[list[str]] = []
         starts: list[int] = []
@@ -101,12 +102,12 @@ class _Splitter:
         while at < end:
             starts.append(at)
             line = lines[at]
-            if QUOTE in line or len(line) > chars_max:
+            cells = _cells_of_line(line, delimiter) if len(line) <= chars_max else None
+            if cells is None:
                 rows.append(next(reader))
             else:
                 at += 1
-                text = line.rstrip("\r\n")
-                rows.append(text.split(delimiter) if text else [])
+                rows.append(cells)
         return rows, starts
 
     def _reader(self, lines: Iterable[str], *, is_strict: bool = False) -> "CsvReader":
@@ -174,6 +175,32 @@ class _Splitter:
             return next(self._reader([text]), [])
         except csv.Error:  # a cell larger than any product needs
             return [text[:BATCH_CHARS]]
+
+
+def _cells_of_line(line: str, delimiter: str) -> list[str] | None:
+    """The cells of a line whose quotes stand around whole cells; None if it has other quotes, or its record goes on."""
+    text = line.rstrip("\r\n")
+    if QUOTE not in text:
+        return text.split(delimiter) if text else []
+    first, *parts = text.split(QUOTE)
+    if len(parts) % 2 or first[-1:] not in ("", delimiter):
+        return None
+    cells = first[:-1].split(delimiter) if first else []
+    last = len(parts) - 1
+    for at in range(1, last, 2):  # what stands between a closing quote and the next one
+        between = parts[at]
+        if between[:1] != delimiter or between[-1] != delimiter:
+            return None
+        cells.append(parts[at - 1])
+        if len(between) > 1:
+            cells += between[1:-1].split(delimiter)
+    cells.append(parts[last - 1])
+    end = parts[last]
+    if end:
+        if end[0] != delimiter:
+            return None
+        cells += end[1:].split(delimiter)
+    return cells
 
 
 def _whole_records(file: io.TextIOWrapper) -> list[str]:

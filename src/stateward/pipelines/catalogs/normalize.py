@@ -39,6 +39,7 @@ from stateward.pipelines.catalogs.prices import (
 )
 from stateward.pipelines.catalogs.sale_dates import sale_period
 from stateward.pipelines.catalogs.tables import LONG_ROW
+from stateward.pipelines.kit.money import EXPONENTS
 from stateward.workers.sdk import Batch, Job, Outcome
 
 # To be increased by a change after which the same observations give other products.
@@ -232,17 +233,24 @@ class Normalizer:
         self._categories = CategoryMapper(options.categories)
         self._rejects_unmapped = options.unmapped_categories == "reject"
         self._currency = currency_of(about.currency) or currency_of(options.currency) or ""
+        # Without a currency of their own, prices such as 12.50 become what they are.
+        self._keeps_plain_prices = (
+            EXPONENTS.get(self._currency) == 2 if self._currency else not about.prints_currency
+        )
         roles = set(about.columns.values())
         self._has_price = "price" in roles
         self._needs_sku = about.format not in PROGRAMS  # there the SKU is a choice of the merchant
         self._has_written_breaks = about.format == "woocommerce"
         self._known_prices: dict[tuple[str, str], Price] = {}  # as printed: price and currency
+        # Sale and list prices as printed, with the currency of the price.
+        self._known_others: dict[tuple[str, str], str] = {}
         self._known_categories: dict[str, str] = {}
         self._ids: dict[str, int] = {}
         self._printed_prices: dict[str, str] = {}
         self._gtins: dict[str, str] = {}
         self._parents: dict[str, _Parent] = {}
-        self._combinations: dict[tuple[str, ...], tuple[int, ProductPlace]] = {}
+        self._combinations: dict[tuple[str, ...], int] = {}
+        self._first_places: dict[tuple[str, ...], ProductPlace] = {}
         self._known_stocks: dict[str, int] = {}
         self._unmapped: dict[str, int] = {}
         self.image_rows = 0
@@ -321,9 +329,8 @@ class Normalizer:
         brand = row.brand.strip() or parent.brand
         image = row.image or parent.image
         if row.kind or (handle and handle not in self._parents):
-            self._remember(
-                row, _Parent(title, description, brand, printed, image, _option_names(row))
-            )
+            names = (row.option1_name, row.option2_name, row.option3_name)
+            self._remember(row, handle, _Parent(title, description, brand, printed, image, names))
         told = tuple(flags) if flags else ()
         if told:
             self._count(told, row.where)
@@ -360,9 +367,9 @@ class Normalizer:
 
     # The parts of a product
 
-    def _remember(self, row: PrintedProduct, parent: _Parent) -> None:
+    def _remember(self, row: PrintedProduct, handle: str, parent: _Parent) -> None:
         """Keep what the variants of a product inherit, if the row is the first of its handle, SKU or number."""
-        if handle := row.handle.strip():
+        if handle:
             self._parents.setdefault(handle, parent)
         if row.kind and not row.parent:
             for key in (row.sku.strip(), f"id:{row.number.strip()}"):
@@ -373,9 +380,12 @@ class Normalizer:
 
     def _description(self, row: PrintedProduct) -> str:
         """The text of a description; WooCommerce writes line breaks as two signs."""
-        if self._has_written_breaks and "\\n" in row.description:
-            return _text(row.description.replace("\\r", "").replace("\\n", "\n"))
-        return _text(row.description)
+        text = row.description
+        if self._has_written_breaks and "\\n" in text:
+            text = text.replace("\\r", "").replace("\\n", "\n")
+        if "<" in text or "&" in text:
+            return to_text(text)
+        return tidy(text) if "\n" in text or "  " in text else text.strip()
 
     def _other_identity(
         self, row: PrintedProduct, handle: str, options: dict[str, str], flags: list[str]
@@ -392,6 +402,9 @@ class Normalizer:
 
     def _price(self, row: PrintedProduct) -> Price:
         """The price with its currency: beside it, in its own cell, in the heading, or in the settings."""
+        if self._keeps_plain_prices and not row.currency and self._prices.is_plain(row.price):
+            flags = () if self._currency else ("MISSING_CURRENCY",)
+            return self._keep_price(row, Price(row.price, "", self._currency, "", flags))
         stated = currency_of(row.currency)
         if stated is None:
             raise _Rejected(UNKNOWN_CURRENCY, row.currency)
@@ -405,18 +418,20 @@ class Normalizer:
         if price.currency and stated and price.currency != stated:
             raise _Rejected("CURRENCY_CONFLICT", f"{row.price} and {stated}")
         currency = price.currency or stated or self._currency
-        flags = [flag for flag in price.flags if flag != SHARED_SIGN or not currency]
-        if not currency and SHARED_SIGN not in flags:
+        told = [flag for flag in price.flags if flag != SHARED_SIGN or not currency]
+        if not currency and SHARED_SIGN not in told:
             if self._about.prints_currency:
                 raise _Rejected("MISSING_CURRENCY")
-            flags.append("MISSING_CURRENCY")
+            told.append("MISSING_CURRENCY")
         if not Decimal(price.amount):
-            flags.append("ZERO_PRICE")
+            told.append("ZERO_PRICE")
         amount, highest = in_currency(price.amount, currency), in_currency(price.highest, currency)
-        known = Price(amount, highest, currency, "", tuple(flags))
+        return self._keep_price(row, Price(amount, highest, currency, "", tuple(told)))
+
+    def _keep_price(self, row: PrintedProduct, price: Price) -> Price:
         if len(self._known_prices) < PRICES_MAX:
-            self._known_prices[row.price, row.currency] = known
-        return known
+            self._known_prices[row.price, row.currency] = price
+        return price
 
     def _sale(self, row: PrintedProduct, price: Price, flags: list[str]) -> tuple[str, str, str]:
         """The sale price, and from when to when it holds."""
@@ -427,6 +442,9 @@ class Normalizer:
 
     def _other_price(self, text: str, price: Price, flags: list[str]) -> str:
         """A sale or list price: the product is valid without it, so that a wrong one is only flagged."""
+        known = self._known_others.get((text, price.currency))
+        if known is not None:
+            return known
         if not text.strip():
             return ""
         other = self._prices.read(text)
@@ -435,7 +453,10 @@ class Normalizer:
             return ""
         if other.highest and RANGE not in flags:
             flags.append(RANGE)
-        return in_currency(other.amount, price.currency)
+        amount = in_currency(other.amount, price.currency)
+        if not other.highest and len(self._known_others) < PRICES_MAX:
+            self._known_others[text, price.currency] = amount
+        return amount
 
     def _gtin(self, row: PrintedProduct, code: str, flags: list[str]) -> str:
         if not code.strip():
@@ -467,14 +488,17 @@ class Normalizer:
 
     def _count(self, flags: tuple[str, ...], where: ProductPlace) -> None:
         # By combination: most products of a catalogue have the same flags.
-        count, first = self._combinations.get(flags, (0, where))
-        self._combinations[flags] = count + 1, first
+        if flags not in self._combinations:
+            self._combinations[flags] = 0
+            self._first_places[flags] = where
+        self._combinations[flags] += 1
 
     @property
     def _flag_counts(self) -> dict[str, tuple[int, ProductPlace]]:
         """How many products have each flag, and where the first of them stands."""
         found: dict[str, tuple[int, ProductPlace]] = {}
-        for flags, (number, where) in self._combinations.items():
+        for flags, number in self._combinations.items():
+            where = self._first_places[flags]
             for flag in flags:
                 count, first = found.get(flag, (0, where))
                 found[flag] = count + number, min(first, where, key=lambda each: each.row)
@@ -494,8 +518,9 @@ class Normalizer:
             # The first variant may have no price; the product still has the title that the others inherit.
             about = row.description and self._description(row), row.brand.strip()
             category = row.category.strip() or row.product_type.strip()
+            names = (row.option1_name, row.option2_name, row.option3_name)
             self._remember(
-                row, _Parent(_line(row.title), *about, category, row.image, _option_names(row))
+                row, handle, _Parent(_line(row.title), *about, category, row.image, names)
             )
         self.rejected_rows.setdefault(error.code, []).append(row.where.row)
         if len(self.rejected) < REJECTED_KEPT_MAX:
@@ -613,21 +638,11 @@ def _options_of(row: PrintedProduct, parent: _Parent) -> dict[str, str]:
     return found
 
 
-def _option_names(row: PrintedProduct) -> tuple[str, str, str]:
-    return row.option1_name, row.option2_name, row.option3_name
-
-
 def _line(title: str) -> str:
     """A title on one line and without markup."""
     if "<" in title or "&" in title:
         title = to_text(title)
     return " ".join(title.split())
-
-
-def _text(description: str) -> str:
-    if "<" in description or "&" in description:
-        return to_text(description)
-    return tidy(description) if "\n" in description or "  " in description else description.strip()
 
 
 def _stock(text: str, flags: list[str]) -> int | None:

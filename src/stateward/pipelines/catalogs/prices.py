@@ -57,17 +57,17 @@ class PriceReader:
         """A printed price that is not empty."""
         found = self._known.get(text)
         if found is None:
-            found = self._plain(text) or self._read(text.strip())
+            found = Price(text) if self.is_plain(text) else self._read(text.strip())
             if len(self._known) < CACHE_MAX:
                 self._known[text] = found
         return found
 
-    def _plain(self, text: str) -> Price | None:
-        """`12.50` where the point is decided: nearly every price of nearly every feed."""
+    def is_plain(self, text: str) -> bool:
+        """`12.50` where the point is decided: nearly every price of nearly every feed, and its amount as it is."""
         if not self._is_point or text[-3:-2] != "." or text[0] == "0":
-            return None
+            return False
         digits = text[:-3] + text[-2:]
-        return Price(text) if digits.isascii() and digits.isdigit() else None
+        return digits.isascii() and digits.isdigit()
 
     def _read(self, text: str) -> Price:
         if len(text) > TEXT_CHARS_MAX:
