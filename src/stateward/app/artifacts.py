@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from stateward.blobs import ArtifactStore, CopyFolder, Folder
-from stateward.core.errors import InvalidRequest, StatewardError
+from stateward.core.errors import StatewardError
 from stateward.settings import ArtifactSettings, Settings
 
 FOLDER = "artifacts"
@@ -31,20 +31,16 @@ def open_artifacts(settings: Settings, *, is_remote: bool = False) -> ArtifactSt
 
 
 def check_artifacts(settings: Settings, *, is_remote: bool) -> None:
-    """Raise where no waiting helps: no client for the bucket, or no folder where a worker is to find documents.
+    """Raise where no waiting helps: documents are in a bucket, and its client is not installed.
 
-    A worker that learnt it from its first document would have taken that from one that can read it.
+    A worker that learnt it from its first document would have taken that from one that can read it. A folder is made
+    with the first document, so that none may be there yet.
     """
-    blobs = settings.transport.blobs if is_remote else None
-    if blobs is None and not settings.artifacts.is_folder:
+    is_elsewhere = is_remote and settings.transport.blobs is not None
+    if not (settings.artifacts.is_folder or is_elsewhere):
         from stateward.blobs.objects import check_client
 
         check_client()
-    if blobs is not None and not Path(blobs).is_dir():
-        raise InvalidRequest(
-            f"transport.blobs: there is no folder {Path(blobs).absolute()}: mount the documents of the coordinators, "
-            "or name where they are"
-        )
 
 
 def sweep_artifacts(settings: Settings, *, is_remote: bool = False) -> float:
