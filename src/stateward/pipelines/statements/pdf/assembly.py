@@ -61,6 +61,7 @@ from stateward.pipelines.statements.pdf.contexts import (
 )
 from stateward.pipelines.statements.pdf.mirrored_sides import mirrored_doubt
 from stateward.pipelines.statements.pdf.printed_days import (
+    are_days_of_booking,
     begin_with_days,
     day_first,
     have_two_days,
@@ -525,6 +526,7 @@ class Assembler:
             self._problems.append(problem)
         is_open = any(table.heading.has_open_dates for table in self.tables)
         is_open = is_open and have_two_days(tried)
+        is_open = is_open and not (are_days_of_booking(tried) and not self.is_card)
         is_unread = any(table.heading.has_unread_dates for table in self.tables)
         if is_unread and tried.rows:
             message = (

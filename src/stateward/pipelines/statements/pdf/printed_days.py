@@ -16,6 +16,7 @@ from stateward.pipelines.statements.pdf.tokens import DAY_MONTH, StatementLine, 
 from stateward.pipelines.statements.period_order import DAYS_LATE, PrintedPeriod
 
 LETTER_DAYS = 45  # between the last booking and the day on which a statement was made
+ORDERED_MIN = 5  # rows with a balance: fewer are in order by chance
 LINES_MAX = 200  # that are searched for letters of a country
 _THAI = re.compile("[\u0e00-\u0e7f]")
 
@@ -98,6 +99,30 @@ def have_two_days(tried: TriedReading) -> bool:
 
 def _are_one_day(row: StatementRow, tried: TriedReading) -> bool:
     return _is_day(row.value_date, row, tried)
+
+
+def are_days_of_booking(tried: TriedReading) -> bool:
+    """Whether running balances show which of two days is that of the booking: rows stand in order by it alone.
+
+    A balance follows the bookings, so a column of days in which the rows of a proven chain go back and forth is of
+    something else. A card may be sorted by purchases.
+    """
+    balances = sum(bool(row.balance) for row in tried.rows)
+    if not tried.is_sound or balances < ORDERED_MIN or balances < len(tried.rows):
+        return False
+    columns = [[row.date for row in tried.rows], [row.value_date for row in tried.rows]]
+    own, other = (_are_in_order(texts, tried) for texts in columns)
+    return own is True and other is False
+
+
+def _are_in_order(texts: Sequence[str], tried: TriedReading) -> bool | None:
+    """Whether days only go on, or only back; None where not every one has a year or can be read."""
+    order, era = tried.terms.date_order, tried.terms.era
+    days = [dates.read_date(text, order, era) if dates.has_year(text) else None for text in texts]
+    known = [day for day in days if day is not None]
+    if len(known) < len(days):
+        return None
+    return known in (sorted(known), sorted(known, reverse=True))
 
 
 def begin_with_days(tried: TriedReading, tables: Sequence[PdfTable]) -> bool:
