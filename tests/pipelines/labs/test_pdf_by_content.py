@@ -258,3 +258,24 @@ def test_a_number_of_pages_in_brackets_is_no_result(tmp_path: Path) -> None:
     found = read_plain(tmp_path, *lines)
 
     assert [each["test"] for each in found] == [row[0] for row in STATED[:3]]
+
+
+@pytest.mark.parametrize("place", ["behind the number", "beside earlier results"])
+def test_words_of_a_laboratory_for_high_and_low_are_learned_wherever_they_stand(
+    tmp_path: Path, place: str
+) -> None:
+    words = {"H": "tinggi", "L": "rendah", "": ""}
+    rows: list[tuple[str, ...]]
+    if place == "behind the number":
+        rows = [(row[0], f"{row[1]} {words[row[4]]} {row[2]}", row[3]) for row in ROWS]
+    else:
+        rows = [(*row[:4], words[row[4]], row[5]) for row in told(0, 1, 2, 3, 4, 5)]
+
+    found = read_plain(
+        tmp_path,
+        *columns(
+            (50, 150, 260, 330, 430, 490), *[tuple(" ".join(t.split()) for t in r) for r in rows]
+        ),
+    )
+
+    assert printed(found) == [(*row[:4], words[row[4]]) for row in told(0, 1, 2, 3, 4)]

@@ -4,62 +4,93 @@ A word that stands in every row above its range and in no row within it means hi
 whatever the heading of its column says. What is learned so is given as the printed flag; nothing is converted by it.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
 from stateward.pipelines.labs.pdf.cells import is_flag, split_unit_and_range, split_value
 from stateward.pipelines.labs.pdf.headings import UNKNOWN
 from stateward.pipelines.labs.pdf.leftovers import unread_cells
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import flag_of, read_range
+from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
 
 WORDS_MAX = 3
 ROWS_MIN = 2  # out of range: one may be chance
-PLACES = ("flag", "comment", "status", UNKNOWN, "")  # roles of columns; "" for cells without one
+PLACES = ("flag", "comment", "status", UNKNOWN)  # roles of columns
 NORMAL = "N"
+_BEHIND_NUMBER = re.compile(
+    r"(?P<number>[<>≤≥]?\s?[0-9][0-9.,]*)\s+(?P<word>[^\W\d]{2,})(?P<unit>\s.*)?"
+)
 
 
 def learn_flags(rows: Sequence[Row]) -> None:
-    """Give the rows of a report the flags whose words it does not share with others, where they can be told."""
+    """Give the rows of a report the flags whose words it does not share with others, where they can be told.
+
+    They stand in a column, in a cell that is in none, or behind the number of a value.
+    """
     if any(row.flag or is_flag(row.texts.get("flag", "")) for row in rows):
         return
     if any(split_value(text).flag for row in rows for text, _ in row.values):
         return
     sides = [(row, side) for row in rows if (side := _side(row))]
     for place in PLACES:
-        told = [(row, side, _text(row, place)) for row, side in sides]
-        if _is_learned([(side, text) for _, side, text in told]):
+        if words := _learned([(side, [_text(row, place)]) for row, side in sides]):
             for row in rows:
-                if text := _text(row, place):
-                    row.flag = text
-                    row.texts.pop(place, None)
+                if _text(row, place) in words:
+                    row.flag = row.texts.pop(place)
             return
+    if words := _learned([(side, _cells(row)) for row, side in sides]):
+        for row in rows:
+            row.flag = next((text for text in _cells(row) if text in words), "")
+    elif words := _learned([(side, [_word(row)]) for row, side in sides]):
+        for row in rows:
+            _part_value(row, words)
 
 
-def _is_learned(told: Sequence[tuple[str, str]]) -> bool:
-    """Whether words tell rows above their range, below it and within it apart."""
-    meanings: dict[str, set[str]] = defaultdict(set)
-    for side, text in told:
-        meanings[text].add(side)
-    outside = [text for side, text in told if side != NORMAL]
-    return (
-        len(outside) >= ROWS_MIN
-        and all(outside)
-        and all(not each & {NORMAL} or each == {NORMAL} for each in meanings.values())
-        and any(side == NORMAL for side, _ in told)
-    )
+def _learned(told: Sequence[tuple[str, Sequence[str]]]) -> set[str]:
+    """The words of which each row out of its range has one, and no row within it; none if that is chance."""
+    within = {text for side, texts in told if side == NORMAL for text in texts}
+    outside = [{*texts} - within - {""} for side, texts in told if side != NORMAL]
+    has_within = len(outside) < len(told)
+    is_told = len(outside) >= ROWS_MIN and has_within and all(len(each) == 1 for each in outside)
+    return set[str]().union(*outside) if is_told else set()
 
 
 def _text(row: Row, place: str) -> str:
-    text = row.texts.get(place, "") if place else " ".join(unread_cells(row))
-    is_word = 0 < len(text.split()) <= WORDS_MAX and not any(map(str.isdigit, text))
-    return text if is_word else ""  # an earlier result differs from row to row, too
+    return _as_word(row.texts.get(place, ""))
+
+
+def _cells(row: Row) -> list[str]:
+    return [text for each in unread_cells(row) if (text := _as_word(each))]
+
+
+def _as_word(text: str) -> str:
+    # An earlier result differs from row to row, too.
+    is_word = len(text.split()) <= WORDS_MAX and not any(map(str.isdigit, text))
+    return text if is_word else ""
+
+
+def _word(row: Row) -> str:
+    """The word behind the number of a value, and before its unit: `3,4 low mmol/L`."""
+    found = _BEHIND_NUMBER.fullmatch(row.values[0][0]) if len(row.values) == 1 else None
+    return "" if found is None or is_known_unit(found["word"]) else found["word"]
+
+
+def _part_value(row: Row, words: Collection[str]) -> None:
+    """Take one of the words out of a value, which may be a word itself."""
+    for at, (text, date) in enumerate(row.values):
+        parts = text.split()
+        found = next((word for word in parts[1:] if word in words), "")
+        if found:
+            parts.remove(found)
+            row.values[at], row.flag = (" ".join(parts), date), found
 
 
 def _side(row: Row) -> str:
     if len(row.values) != 1:
         return ""
     _, range_, _ = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
-    parts = split_value(row.values[0][0])
+    found = _BEHIND_NUMBER.fullmatch(row.values[0][0]) if _word(row) else None
+    parts = split_value(row.values[0][0] if found is None else found["number"])
     return flag_of(read_value(parts.value), read_range(range_ or parts.range))
