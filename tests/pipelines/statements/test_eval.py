@@ -67,6 +67,22 @@ def test_a_statement_that_is_wrong_and_says_nothing_ends_with_one(tmp_path: Path
     assert (total["exact"], total["wrong_in_silence"]) == (0, 1)
 
 
+def test_a_truth_tells_the_day_of_the_purchase_or_that_of_the_posting_and_one_of_them_throughout() -> (
+    None
+):
+    card = [
+        Found("2025-03-04", Decimal(-5), None, "", "SHOP", "2025-03-03"),
+        Found("2025-03-09", Decimal(-7), None, "", "SHOP", "2025-03-07"),
+    ]
+
+    posted = compare(card, truth(("2025-03-04", "-5"), ("2025-03-09", "-7")), is_flagged=False)
+    bought = compare(card, truth(("2025-03-03", "-5"), ("2025-03-07", "-7")), is_flagged=False)
+    both = compare(card, truth(("2025-03-03", "-5"), ("2025-03-09", "-7")), is_flagged=False)
+
+    assert [each.exact for each in (posted, bought, both)] == [1, 1, 0]
+    assert both.wrong_in_silence == 1
+
+
 def test_a_statement_that_fails_is_not_silent(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7\n")
     (tmp_path / "a.truth.json").write_text(json.dumps({"transactions": ROWS}))

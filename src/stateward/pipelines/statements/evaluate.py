@@ -1,8 +1,9 @@
 """How well statements are read: every statement of a folder that has a truth, through both stages, compared.
 
 A statement is exact when it has every row and no other, each with the right day and amount (and balance and
-currency, where both sides tell them). It is wrong in silence when it is not exact and nothing says so: no note, no
-rejected row, no failure. Statements are counted, not rows: one wrong row makes a statement worthless.
+currency, where both sides tell them). Where a card prints two days for each row, its truth may tell either throughout.
+It is wrong in silence when it is not exact and nothing says so: no note, no rejected row, no failure. Statements are
+counted, not rows: one wrong row makes a statement worthless.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +12,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Micros
@@ -146,7 +148,7 @@ def compare(found: Sequence[Found], truth: Truth, *, is_flagged: bool) -> Score:
     is_exact = len(found) == truth.count
     if not truth.has_rows:
         score.rows_found = min(len(found), truth.count)
-    pairs = align(found, truth.rows)
+    pairs = align(_with_days_of(truth, found), truth.rows)
     for one, true in pairs:
         score.rows_found += 1
         is_exact &= _count(score, one, true)
@@ -157,6 +159,13 @@ def compare(found: Sequence[Found], truth: Truth, *, is_flagged: bool) -> Score:
     score.exact = int(is_exact)
     score.wrong_in_silence = int(not is_exact and not is_flagged)
     return score
+
+
+def _with_days_of(truth: Truth, found: Sequence[Found]) -> Sequence[Found]:
+    """The rows by their other day, if the truth tells that of every row: cards print those of purchase and posting."""
+    by_other = [replace(one, date=one.value_date or one.date) for one in found]
+    told = sorted((row.date, row.amount) for row in truth.rows)
+    return by_other if told == sorted((one.date, one.amount) for one in by_other) else found
 
 
 def align(found: Sequence[Found], rows: Sequence[TrueRow]) -> list[tuple[Found, TrueRow]]:
