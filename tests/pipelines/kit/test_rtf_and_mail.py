@@ -364,6 +364,8 @@ def test_hidden_words_of_a_mail_are_no_text_and_are_told(tmp_path: Path, hidden:
         '<style>.x {{ display:none }}</style><p class=x style="display:block">{}</p>',
         '<table background="dark.png"><tr><td style="color:#fff">{}</td></tr></table>',
         "<style>@media print {{ p {{ display:none }} }}</style><p>{}</p>",
+        "<style>#z {{ color:#000 }} p {{ color:#fff }}</style><p id=z>{}</p>",
+        "<style>p.x {{ color:#000 !important }} .a .x {{ color:#fff }}</style><div class=a><p class=x>{}</p></div>",
     ],
 )
 def test_words_in_surroundings_that_hide_others_are_text(tmp_path: Path, shown: str) -> None:

@@ -20,6 +20,7 @@ NORMAL_PT = 12.0
 OFF_PAGE_PT = 300.0  # a list of Word begins 18 to 36 points left of its paragraph
 FLAT_PT = 1.5
 FAINT = 0.06  # opacity
+ANY = "*"
 ALIKE = 20  # of 255, between two colours: letters that no person finds
 NAMED = {"white": (255, 255, 255), "black": (0, 0, 0), "snow": (255, 250, 250), "ivory": (255, 255, 240)}  # fmt: skip
 _IMPORTANT = re.compile(r"\s*!\s*important\s*$")
@@ -52,44 +53,83 @@ class Look(NamedTuple):
 
 
 class StyleSheets:
-    """What the style sheets of a page say."""
+    """What the style sheets of a page say, asked from the outermost element on: each is entered and left."""
 
     def __init__(self, root: html.HtmlElement) -> None:
-        self._simple: dict[Compound, dict[str, str]] = {}
-        self._nested: dict[Compound, list[tuple[Sequence[Compound], dict[str, str]]]] = {}
-        self._names: set[str] = set()
+        # By one of the names that an element must have: most rules are for others.
+        self._rules: dict[str, list[_Rule]] = {}
+        self._above: list[Compound] = []
+        self._known: list[dict[Compound, Style]] = [{}]  # of elements beside each other
         count = nested = 0
         for selector, said in _rules(root):
             parts = [_compound(part) for part in selector.replace(">", " ").split()]
             if not parts or None in parts or count >= RULES_MAX:
                 continue
             *above, last = [part for part in parts if part is not None]
+            nested += bool(above)
+            if above and nested > NESTED_MAX:
+                continue
             count += 1
-            self._names |= last
-            if not above:
-                self._simple.setdefault(last, {}).update(said)
-            elif nested < NESTED_MAX:
-                nested += 1
-                self._nested.setdefault(last, []).append((above, said))
+            self._rules.setdefault(max(last, default=ANY), []).append(_Rule(above, last, said))
 
-    def style_of(self, element: html.HtmlElement) -> Style:
+    def enter(self, element: html.HtmlElement) -> Style:
         """The properties of an element, its own after those of rules; what is important counts most."""
-        found: dict[str, str] = {}
-        own = _names(element)
-        if self._names & own or frozenset() in self._nested:
-            rules = [(len(key), said) for key, said in self._simple.items() if key <= own]
-            for key, entries in self._nested.items():
-                if key <= own:
-                    rules += [
-                        (len(key), said) for above, said in entries if _is_within(element, above)
-                    ]
-            for _, said in sorted(rules, key=lambda rule: rule[0]):
-                found |= said
-        mine = _declarations(element.get("style") or "")
-        for name, value in mine.items():
-            if not _IMPORTANT.search(found.get(name, "")) or _IMPORTANT.search(value):
-                found[name] = value
+        names = _names(element)
+        known = self._known[-1]
+        if names not in known:
+            known[names] = self._said_of(names)
+        self._above.append(names)
+        self._known.append({})
+        found = dict(known[names])
+        _add(found, _declarations(element.get("style") or ""))
         return {name: _IMPORTANT.sub("", value) for name, value in found.items()}
+
+    def leave(self) -> None:
+        """Back to what is around the element that was entered last."""
+        self._above.pop()
+        self._known.pop()
+
+    def _said_of(self, names: Compound) -> Style:
+        rules = [
+            rule
+            for name in (ANY, *names)
+            for rule in self._rules.get(name, ())
+            if rule.last <= names and self._is_within(rule.above)
+        ]
+        found: dict[str, str] = {}
+        for rule in sorted(rules, key=_weight):
+            _add(found, rule.said)
+        return found
+
+    def _is_within(self, above: Sequence[Compound]) -> bool:
+        """Whether elements around fit the parts of a selector, the innermost last."""
+        wanted = [*above]
+        for names in reversed(self._above):
+            if not wanted:
+                break
+            if wanted[-1] <= names:
+                wanted.pop()
+        return not wanted
+
+
+class _Rule(NamedTuple):
+    above: Sequence[Compound]  # elements around
+    last: Compound
+    said: Style
+
+
+def _weight(rule: _Rule) -> tuple[int, int, int]:
+    """What counts more where rules differ: ids before classes before tags."""
+    names = [name for part in (*rule.above, rule.last) for name in part]
+    ids, classes = (sum(name.startswith(sign) for name in names) for sign in "#.")
+    return ids, classes, len(names)
+
+
+def _add(found: dict[str, str], more: Style) -> None:
+    """Go on with what counts more, unless what was said before is important."""
+    for name, value in more.items():
+        if not _IMPORTANT.search(found.get(name, "")) or _IMPORTANT.search(value):
+            found[name] = value
 
 
 def _names(element: html.HtmlElement) -> Compound:
@@ -101,15 +141,6 @@ def _names(element: html.HtmlElement) -> Compound:
     if element.get("id"):
         names.add(f"#{element.get('id').lower()}")
     return frozenset(names)
-
-
-def _is_within(element: html.HtmlElement, above: Sequence[Compound]) -> bool:
-    """Whether elements around one fit the parts of a selector, the innermost last."""
-    wanted = [*above]
-    for outer in element.iterancestors():
-        if wanted and isinstance(outer.tag, str) and wanted[-1] <= _names(outer):
-            wanted.pop()
-    return not wanted
 
 
 def _rules(root: html.HtmlElement) -> Iterator[tuple[str, dict[str, str]]]:

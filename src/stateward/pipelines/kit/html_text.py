@@ -71,14 +71,22 @@ class _Page:
         tag = element.tag if isinstance(element.tag, str) else ""
         if not tag or tag in SKIPPED:
             return []
-        style = self._sheets.style_of(element)
+        if tag == "br":
+            return ["", ""]
+        style = self._sheets.enter(element)
+        try:
+            return self._lines(element, tag, style, around, depth=depth)
+        finally:
+            self._sheets.leave()
+
+    def _lines(
+        self, element: html.HtmlElement, tag: str, style: Style, around: Look, *, depth: int
+    ) -> list[str]:
         aside = self._aside(element, tag, style, depth=depth)
         if aside is not None:
             if text := _clean(" ".join(map(str, element.itertext()))):
                 aside.append(text)
             return []
-        if tag == "br":
-            return ["", ""]
         look = look_of(element, style, around)
         if tag == "tr":
             return ["", *self._row(element, look, depth=depth), ""]
