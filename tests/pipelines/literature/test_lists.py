@@ -239,3 +239,12 @@ def test_an_identifier_under_the_type_of_work_of_ris_is_no_type() -> None:
     (paper,) = entries_of("TY  - JOUR\nM3  - doi: 10.5555/a\nER  - \n")
 
     assert (paper.name, paper.type, paper.types) == (("doi", "10.5555/a"), "JOUR", ())
+
+
+@pytest.mark.parametrize(
+    "heading", ["Titel;Jahr;Sprache;DOI", "Titre;Année;Langue;DOI", "Título;Año;Idioma;DOI"]
+)
+def test_columns_of_a_table_are_known_in_other_languages(heading: str) -> None:
+    (entry,) = entries_of(f"{heading}\nSuppe;2019;de;10.5555/suppe\n")
+
+    assert (entry.title, entry.year, entry.language) == ("Suppe", 2019, "de")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from stateward.core.text_search import fold
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.literature.bibtex import bibtex_entries, is_bibtex
 from stateward.pipelines.literature.identifiers import (
@@ -49,6 +50,9 @@ _NAMES = {
     "publicationtypes": "type", "articletype": "type", "entrysubtype": "type",
     "language": "language", "lang": "language", "langid": "language", "languageoforiginaldocument": "language",
     "note": "note", "extra": "note", "howpublished": "url",
+    "titel": "title", "titre": "title", "titulo": "title", "titolo": "title", "jahr": "year",
+    "erscheinungsjahr": "year", "annee": "year", "ano": "year", "anno": "year", "sprache": "language",
+    "langue": "language", "idioma": "language", "lingua": "language", "dokumenttyp": "type",
 }  # fmt: skip
 _YEAR = re.compile(r"\b(1[5-9]|20|21)[0-9]{2}\b")
 # What reference managers write before what a person noted: "PMID: 31452104 PMCID: PMC77".
@@ -211,7 +215,7 @@ def _table(text: str) -> Iterator[ListedPaper] | None:
 
 
 def _column(name: str) -> str:
-    return _NAMES.get(re.sub(r"[^a-z]", "", name.lower()), "")
+    return _NAMES.get(re.sub(r"[^a-z]", "", fold(name)), "")
 
 
 def _rows(
