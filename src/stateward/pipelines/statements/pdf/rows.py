@@ -574,12 +574,17 @@ class RowBuilder:
         self._open, self.context = None, context
 
     def _is_bare_balance(self, one: ParsedLine) -> bool:
-        """Whether a line is `Balance   1,234.56` in no column: the balance after the row above, which it becomes."""
+        """Whether a line is `Balance   1,234.56` in no column: the balance after the row above, which it becomes.
+
+        `End of day balance` is also one in the column of amounts; a lone word there may be the name of a shop.
+        """
         row, line = self._open, one.line
         sums = [token for token in line.money if has_decimals(token.text)]
-        if row is None or not row.is_complete or one.date or one.money or len(sums) != 1:
+        if row is None or not row.is_complete or one.date or len(sums) != 1:
             return False
         label = " ".join(word.text for word in line.words[: sums[0].start])
+        if one.money and (" " not in label or one.fills_row):
+            return False
         is_named = vocab.is_exact_heading(label) and vocab.heading_role(label) == vocab.BALANCE
         if not is_named or sums[0].end != len(line.words) or vocab.BALANCE in row.money:
             return False
