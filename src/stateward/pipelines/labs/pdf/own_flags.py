@@ -35,20 +35,20 @@ def learn_flags(rows: Sequence[Row]) -> None:
         return
     sides = [(row, side) for row in rows if (side := _side(row))]
     for place in PLACES:
-        if words := _learned([(side, [_text(row, place)]) for row, side in sides]):
+        if words := _learn_words([(side, [_text(row, place)]) for row, side in sides]):
             for row in rows:
                 if _text(row, place) in words:
                     row.flag = row.texts.pop(place)
             return
-    if words := _learned([(side, _cells(row)) for row, side in sides]):
+    if words := _learn_words([(side, _cells(row)) for row, side in sides]):
         for row in rows:
             row.flag = next((text for text in _cells(row) if text in words), "")
-    elif words := _learned([(side, [_word(row)]) for row, side in sides]):
+    elif words := _learn_words([(side, [_word(row)]) for row, side in sides]):
         for row in rows:
             _part_value(row, words)
 
 
-def _learned(told: Sequence[tuple[str, Sequence[str]]]) -> set[str]:
+def _learn_words(told: Sequence[tuple[str, Sequence[str]]]) -> set[str]:
     """The words of which each row out of its range has one, and no row within it; none if that is chance."""
     within = {text for side, texts in told if side == NORMAL for text in texts}
     outside = [{*texts} - within - {""} for side, texts in told if side != NORMAL]
