@@ -12,7 +12,6 @@ import pytest
 import redis
 
 from lab.brokers import Broker, nats_broker, nats_program
-from stateward import telemetry
 from stateward.core.errors import TransportUnreachable
 from stateward.transport.connect import connect
 from stateward.transport.engine import Delivery, Parcel
@@ -197,15 +196,6 @@ def test_what_a_wire_of_redis_does_not_wait_for_is_no_answer_to_what_is_asked_ne
         assert wire.close() is None
         assert client.get("name") == b"the refusal was said once"
         client.close()
-
-
-@pytest.fixture
-def log_lines() -> Iterator[StringIO]:
-    """The log of this process, wherever an earlier test had it written to."""
-    lines = StringIO()
-    telemetry.set_up(level="warning", stream=lines)
-    yield lines
-    telemetry.set_up(level="warning")
 
 
 def test_what_redis_refused_last_is_said_at_the_end(log_lines: StringIO) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import msgspec
@@ -268,7 +269,7 @@ def test_a_worker_whose_credential_is_revoked_ends_and_another_one_does_its_work
 
 
 def test_a_worker_without_a_credential_ends_where_workers_have_them_and_keeps_no_work(
-    quick_scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    quick_scene: Scene, monkeypatch: pytest.MonkeyPatch, log_lines: StringIO
 ) -> None:
     monkeypatch.setattr(admission, "FRESH_S", 0.0)
     scene = quick_scene
@@ -287,7 +288,7 @@ def test_a_worker_without_a_credential_ends_where_workers_have_them_and_keeps_no
     assert scene.finish(record.id) == "normalized"
     assert {each.worker[:4] for each in scene.app.outputs.attempts(record.id)} == {"new/"}
     assert not scene.app.record(record.id).retry_count
-    assert "a message of /stateward/workers/" in capsys.readouterr().err
+    assert "a message of /stateward/workers/" in log_lines.getvalue()
 
 
 def test_a_worker_whose_credential_is_not_known_ends_and_one_made_just_now_is_known(
