@@ -17,6 +17,8 @@ import msgspec
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
+from stateward.pipelines.kit.pdf.visibility import PlacedWord
+
 _Box = tuple[float, float, float, float]  # left, bottom, right, top
 _Matrix = tuple[float, float, float, float, float, float]
 _Colour = tuple[int, int, int]
@@ -68,15 +70,6 @@ class _Painted(msgspec.Struct):
     def areas_at(self, x: float, y: float) -> list[_Area]:
         """The areas over a point, in the order in which they are painted."""
         return [each for each in self.areas.get(int(y // BAND), ()) if _contains(each.box, x, y)]
-
-
-class PlacedWord(Protocol):
-    """A word and its box, from the top left of the page."""
-
-    x0: float
-    top: float
-    x1: float
-    bottom: float
 
 
 class PageCovers:
