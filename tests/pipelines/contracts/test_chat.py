@@ -140,7 +140,7 @@ def test_the_key_is_never_repeated(status: int, key: str) -> None:
 
     held = Endpoint(base_url="x", name="y", key=key)
     said = f"{failed.value} {failed.value!r} {waits.warnings} {held}"
-    assert "0123" not in said.replace(endpoint.url, "the address, whose port may hold these digits too")
+    assert "0123" not in said.replace(endpoint.url, "an address whose port may hold them too")
     assert endpoint.headers[0]["Authorization"] == f"Bearer {key}"
 
 
