@@ -23,6 +23,7 @@ def test_a_new_upload_shows_no_more_than_is_known() -> None:
         "exposed": {"upload_log_ref": "/logs/upload/UL_1"},
         "priority": 7,
         "priority_reason": None,
+        "is_priority_used": False,
         "retry_count": 0,
         "max_retries": 3,
         "last_retry_at": None,

@@ -36,6 +36,28 @@ def test_many_are_counted_first(shell: Shell) -> None:
     assert [view["priority"] for view in shell.json("list", "is:waiting")] == [2, 2]
 
 
+def test_a_priority_that_does_not_count_is_stored_and_the_person_is_told(shell: Shell) -> None:
+    of_one = shell("set-priority", shell.ids("is:waiting")[0], "--to", "9")
+    of_many = shell("set-priority", "--query", "is:waiting", "--to", "9", "--yes")
+    submitted = shell("submit", "-", "--machine", "upload", "--priority", "9", stdin=b"new")
+    usual = shell("submit", "-", "--machine", "upload", stdin=b"other")
+
+    for done in (of_one, of_many, submitted):
+        assert "a priority does not count for upload: first come, first served" in done.stderr
+    assert "priority" not in usual.stderr
+
+
+def test_where_priorities_count_no_more_is_said(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STATEWARD_PROFILE", "enterprise")
+
+    of_one = shell("set-priority", shell.ids("is:waiting")[0], "--to", "9")
+    of_many = shell("set-priority", "--query", "is:waiting", "--to", "9", "--yes")
+
+    assert "priority" not in of_one.stderr + of_many.stderr
+
+
 def test_a_priority_that_is_none_is_refused(shell: Shell) -> None:
     done = shell("set-priority", shell.ids()[0], "--to", "11")
 

@@ -1,5 +1,6 @@
 """A record's priority can be changed until it ends; who did it and why is kept, and the history stays sound."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,26 @@ def test_who_changed_it_and_why_is_kept_and_the_history_stays_sound(any_api: Api
     )
     any_api.work()
     assert any_api.app.admin.verify().is_sound
+
+
+def test_who_gives_a_priority_that_does_not_count_is_told(api: ApiClient) -> None:
+    send = partial(api.send, path="/records", pipeline="upload")
+    sent = send(statement(1), priority="9").json()
+    usual = send(statement(2)).json()
+    upload = api.send(statement(3), priority="9").json()
+    changed = api.post(f"/records/{sent['record']['id']}/priority", json={"priority": 8}).json()
+    asked = {"action": "priority", "query": "is:waiting", "priority": 7}
+    foreseen = api.post("/batches", json={**asked, "dry_run": True}).json()
+    begun = api.post("/batches", json=asked).json()
+
+    said = "a priority does not count for upload: first come, first served"
+    assert sent["note"].startswith(said)
+    assert upload["note"].startswith(said)
+    assert usual["note"] == ""
+    assert not sent["record"]["is_priority_used"]
+    assert not changed["is_priority_used"]
+    assert foreseen["note"].startswith(said)
+    assert begun["note"].startswith(said)
 
 
 def test_a_record_that_waits_goes_sooner(tmp_path: Path) -> None:

@@ -266,6 +266,7 @@ class App:
             # A lambda: the driver is made when it is first asked for.
             successors=lambda record: self.external_driver.successors(record),  # noqa: PLW0108
             has_runner=lambda name: name in self.plugins.runners,
+            is_priority_used=lambda name: not self.settings.machine(name).is_fifo,
             engine_stages=self.plugins.engine_stages,
             clock=self.clock,
         )

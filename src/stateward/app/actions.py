@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.app.records import unknown_record
-from stateward.app.submissions import clean_reason, priority_number
+from stateward.app.submissions import clean_reason, priority_number, unused_priorities
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidRequest,
@@ -56,7 +57,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bulk action did, or would do. The examples are ids: of what is done, of what is refused."""
+    """What a bulk action did, or would do. The examples are ids: of what is done, of what is refused.
+
+    `note`: that a priority does not count for some of them.
+    """
 
     matched: int
     applied: int
@@ -65,6 +69,7 @@ class Bulk(msgspec.Struct, frozen=True, kw_only=True):
     by_status: dict[str, int]
     examples: tuple[str, ...] = ()
     refused_examples: tuple[str, ...] = ()
+    note: str = ""
 
 
 class Actions:
@@ -317,7 +322,10 @@ class Actions:
             for record, refusal in zip(batch, refusals, strict=True):
                 counter.note(record, refusal)
             progress(counter.matched)
-        return counter.result(is_dry_run=is_dry_run)
+        result = counter.result(is_dry_run=is_dry_run)
+        if action != "priority":
+            return result
+        return replace(result, note=unused_priorities(self._settings, counter.machines))
 
     def advance_to_new_stages(
         self,
@@ -460,9 +468,11 @@ class _BulkCounter:
         self._by_status: dict[str, int] = {}
         self._examples: list[str] = []
         self._refused_examples: list[str] = []
+        self.machines: set[str] = set()
 
     def note(self, record: Record, refusal: str | None) -> None:
         self.matched += 1
+        self.machines.add(record.machine)
         self._by_status[record.status] = self._by_status.get(record.status, 0) + 1
         if refusal is None:
             self._applied += 1

@@ -59,6 +59,7 @@ class Records:
         flag_decisions: Callable[[Iterable[Record]], Mapping[str, FlagDecision]],
         successors: Callable[[Record], list[str]],
         has_runner: Callable[[str], bool],
+        is_priority_used: Callable[[str], bool],
         engine_stages: Collection[tuple[str, str]] = (),
         clock: Callable[[], Micros],
     ) -> None:
@@ -70,6 +71,7 @@ class Records:
         self._flag_decisions = flag_decisions
         self._successors = successors
         self._has_runner = has_runner
+        self._is_priority_used = is_priority_used
         self._engine_stages = engine_stages
         self._clock = clock
         self._wakeups: list[Wakeup] = []
@@ -93,7 +95,13 @@ class Records:
         """A record as outsiders see it; `files` are its derived files, if they are known already."""
         saved = self.files(record) if files is None else files
         decision = self._decision(record)
-        return record_view(self._registry.of(record), record, saved, decision)
+        return record_view(
+            self._registry.of(record),
+            record,
+            saved,
+            decision,
+            is_priority_used=self._is_priority_used(record.machine),
+        )
 
     def with_successors(self, shown: schemas.Record, record: Record) -> schemas.Record:
         """The view of a record with the records that process its document again."""

@@ -29,6 +29,7 @@ from stateward.core.model import (
     Record,
     clean_text,
 )
+from stateward.core.view import first_come
 from stateward.definition.plugin import AUTO
 from stateward.engine.coordinator import Coordinator, Submission, Submitted
 from stateward.engine.registry import MachineRegistry
@@ -118,7 +119,16 @@ class Submissions:
             actor=actor or person(),
             reason=reason,
         )
-        return self.create([replace(submission, entry=entry)])[0]
+        submitted = self.create([replace(submission, entry=entry)])[0]
+        return self.with_note(submitted)
+
+    def with_note(self, submitted: Submitted) -> Submitted:
+        """What became of a submission, with a word about a priority that does not count."""
+        record = submitted.record
+        if submitted.is_duplicate or record.priority == PRIORITY_NORMAL:
+            return submitted
+        note = submitted.note or unused_priorities(self._settings, [record.machine])
+        return replace(submitted, note=note)
 
     def submit_all(
         self, sources: Sequence[Path | bytes], *, machine: str, name: str, reason: str | None = None
@@ -304,6 +314,11 @@ def priority_number(machine: MachineSettings, given: int | str) -> int:
     if text.isascii() and text.isdecimal() and PRIORITY_MIN <= int(text) <= PRIORITY_MAX:
         return int(text)
     raise UnknownName("priority", text, [*names, f"{PRIORITY_MIN} to {PRIORITY_MAX}"])
+
+
+def unused_priorities(settings: Settings, machines: Iterable[str]) -> str:
+    """That a priority does not count for some of these machines; empty where it counts for all."""
+    return first_come([each for each in machines if settings.machine(each).is_fifo])
 
 
 def clean_reason(settings: Settings, given: str | None) -> str | None:

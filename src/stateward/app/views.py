@@ -68,6 +68,8 @@ def record_view(
     record: Record,
     files: Iterable[SavedFile] = (),
     decision: FlagDecision | None = None,
+    *,
+    is_priority_used: bool = False,
 ) -> schemas.Record:
     """A record; `machine` is the one that moves it on, `decision` what was decided about its flags."""
     exposed = machine.exposed(record) | running_times(machine, record)
@@ -81,6 +83,7 @@ def record_view(
         exposed=exposed,
         priority=record.priority,
         priority_reason=text_of(record.labels.get(PRIORITY_REASON)),
+        is_priority_used=is_priority_used,
         retry_count=record.retry_count,
         max_retries=machine.retry_of(record).max_retries,
         last_retry_at=to_iso_or_none(record.last_retry_at),

@@ -156,6 +156,8 @@ class _Acting:
         self._reason = reason
 
     def one(self, record_id: str) -> Exit:
+        from stateward.core.view import first_come
+
         if self._action == "priority":
             record = self._app.set_priority(record_id, self._priority, reason=self._reason)
         else:
@@ -165,6 +167,8 @@ class _Acting:
             self._context.emit(record_fields(record))
         elif self._action == "priority":
             write(f"{record.id} has priority {record.priority}")
+            if not record.is_priority_used:
+                self._context.say(first_come([record.machine]))
         else:
             write(list(self._app.history(record_id))[record.version].sentence)
         return Exit.OK
@@ -214,6 +218,8 @@ class _Acting:
         for reason, count in bulk.refused.items():
             why = REFUSALS.get(reason, reason)
             write(f"{count:,} {would}refused: {why} (such as {', '.join(bulk.refused_examples)})")
+        if bulk.note:
+            self._context.say(bulk.note)
 
 
 def _by_status(bulk: "Bulk") -> str:

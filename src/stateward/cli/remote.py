@@ -222,6 +222,7 @@ class RemoteApp(Client, AppProtocol):
             by_status={} if foreseen.by_status is UNSET else dict(foreseen.by_status),
             examples=tuple(examples.pop("applied", ())),
             refused_examples=tuple(each for ids in examples.values() for each in ids),
+            note=foreseen.note,
         )
 
     # The installation

@@ -1,6 +1,7 @@
-"""A record in words: a transition as a line of a log, and why a record is where it is. Pure."""
+"""A record in words: a transition as a line of a log, why a record is where it is, what its priority does. Pure."""
 
 from collections import Counter
+from collections.abc import Collection
 
 import msgspec
 
@@ -360,3 +361,13 @@ def _why_not_retried(machine: Machine, record: Record) -> str:
 
 def _at(record: Record, word: str = "at") -> str:
     return f" {word} {to_iso_or_none(record.due_at)}" if record.due_at is not None else ""
+
+
+def first_come(machines: Collection[str]) -> str:
+    """That a priority does not count for these machines; empty if there are none."""
+    if not machines:
+        return ""
+    return (
+        f"a priority does not count for {', '.join(sorted(machines))}: first come, first served, until "
+        "<machine>_record.priority_queue is on in the settings"
+    )

@@ -42,6 +42,12 @@ class Batch(Document, frozen=True, kw_only=True):
     refused: Annotated[dict[str, Count], Meta(description="How many were refused, by reason.")]
     by_status: dict[str, Count] | UnsetType = UNSET
     examples: dict[str, list[str]]
+    note: Annotated[
+        str,
+        Meta(
+            description="For which machines a priority does not count; only where the action is asked for."
+        ),
+    ] = ""
     created_at: Time
     updated_at: Time
 

@@ -146,6 +146,13 @@ class Record(Document, frozen=True, kw_only=True):
         str | None,
         Meta(description="Why it has the priority that it was submitted with, if that was said."),
     ] = None
+    is_priority_used: Annotated[
+        bool,
+        Meta(
+            description="Whether its priority counts: the settings have a `priority_queue` for its machine. Otherwise "
+            "it is first come, first served."
+        ),
+    ] = False
     retry_count: Count
     max_retries: Count
     last_retry_at: Time | None
@@ -197,7 +204,9 @@ class RecordOpened(Document, frozen=True, kw_only=True):
         Count | None,
         Meta(description="The edition that was made because the document came with other hints."),
     ] = None
-    note: Annotated[str, Meta(description="What became of those hints.")] = ""
+    note: Annotated[
+        str, Meta(description="What became of those hints, and that a priority does not count.")
+    ] = ""
     members: Annotated[
         list[ArchiveMember] | UnsetType,
         Meta(description="Of an archive, each file in it; `record` is that of the first one."),

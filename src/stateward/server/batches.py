@@ -4,6 +4,7 @@ from typing import Any
 
 from litestar import Response, Router, get, post
 from litestar.params import FromPath, JSONBody
+from msgspec.structs import replace
 
 from stateward import schemas
 from stateward.app import App
@@ -64,9 +65,10 @@ async def create(
             reason=data.reason,
         )
 
-    def answer(_: App, batch: Batch) -> Answer:
+    def answer(app: App, batch: Batch) -> Answer:
         headers = {"Location": f"/batches/{batch.id}", "ETag": views.etag(batch.version)}
-        return views.json_answer(views.batch_view(batch), status=202, headers=headers)
+        shown = replace(views.batch_view(batch), note=bulk.note_of(app, batch))
+        return views.json_answer(shown, status=202, headers=headers)
 
     given = await write_once(request, once, Call(begin), answer)
     if location := given.headers.get("Location"):
@@ -93,6 +95,7 @@ def _dry_run(app: App, caller: Caller, data: schemas.BatchRequest) -> Answer:
         refused=found.refused,
         by_status=found.by_status,
         examples=found.examples,
+        note=found.note,
         created_at=now,
         updated_at=now,
     )

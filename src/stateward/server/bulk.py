@@ -7,7 +7,7 @@ form says by then, and only if it would still meet as many records.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.app.actions import Command, Verb
+from stateward.app.submissions import unused_priorities
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidRequest,
@@ -69,12 +70,13 @@ def check_selection(
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bulk action would meet now."""
+    """What a bulk action would meet now; `note`: that a priority does not count there."""
 
     by_status: dict[str, int]
     applied: int
     refused: dict[str, int]
     examples: dict[str, list[str]]
+    note: str = ""
 
 
 def foreseen(
@@ -111,7 +113,23 @@ def foreseen(
         applied=applied,
         refused={IMPOSSIBLE: refused} if refused else {},
         examples={key: found[:EXAMPLES_MAX] for key, found in examples.items()},
+        note=_note(app, verb, {machine for machine, _ in pairs}),
     )
+
+
+def note_of(app: App, batch: Batch) -> str:
+    """That the priority which a bulk action gives does not count for some of its records; mostly empty."""
+    if not batch.verb.startswith(PRIORITY):
+        return ""
+    query = None if batch.ids else batch.query
+    found = foreseen(
+        app, batch.verb, text=query, ids=batch.ids, machines=batch.pipelines, now=batch.query_at
+    )
+    return found.note
+
+
+def _note(app: App, verb: str, machines: Collection[str]) -> str:
+    return unused_priorities(app.settings, machines) if verb.startswith(PRIORITY) else ""
 
 
 def _would(app: App, verb: str, machine: str, status: str) -> bool:

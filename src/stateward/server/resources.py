@@ -122,7 +122,7 @@ def any_record() -> RecordRoutes:
             record=record,
             is_duplicate=submitted.is_duplicate,
             edition=submitted.edition,
-            note=submitted.note,
+            note=_note_of(app, submitted),
             members=members,
         )
 
@@ -228,7 +228,7 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
             **{each: found.fields.get(each) for each in due},
             is_duplicate=submitted.is_duplicate,
             edition=UNSET if submitted.edition is None else submitted.edition,
-            note=submitted.note or UNSET,
+            note=_note_of(app, submitted) or UNSET,
             members=members,
         )
 
@@ -246,6 +246,10 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
         opened_view=opened_view,
         kinds=tuple(stage.produces for stage in machine.stages if stage.produces is not None),
     )
+
+
+def _note_of(app: App, submitted: Submitted) -> str:
+    return app.submissions.with_note(submitted).note
 
 
 def _running_fields(machine: Machine) -> dict[str, Any]:
