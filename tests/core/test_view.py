@@ -268,6 +268,13 @@ def test_a_record_whose_worker_is_gone_says_that_another_will_take_it() -> None:
     )
 
 
+def test_what_went_out_over_a_transport_is_lost_with_the_coordinator_that_sent_it() -> None:
+    why = explained(an_upload("parsing"), is_worker_lost=True, is_sent=True)
+
+    assert why.code == "worker_lost"
+    assert "the coordinator that sent it over the transport is gone" in why.sentence
+
+
 def test_an_overdue_record_says_so() -> None:
     story = an_upload("parsing")
     assert story.record.due_at is not None

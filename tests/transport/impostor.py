@@ -41,10 +41,12 @@ class Impostor:
             work_stream("upload", "parse", each, prefix=scene.prefix) for each in CLASSES
         ]
 
-    def announce(self, *, at: Micros | None = None, holding: Sequence[Key] = ()) -> None:
+    def announce(
+        self, *, at: Micros | None = None, holding: Sequence[Key] = (), host: str = ""
+    ) -> None:
         message = HeartbeatMessage(
-            worker=self.name, runners=sorted(registered_runners()), slots=1, holding=list(holding)
-        )
+            worker=self.name, runners=sorted(registered_runners()), slots=1, holding=list(holding), host=host,
+        )  # fmt: skip
         self.send(HEARTBEAT, message, at=at)
 
     def told_to_stop(self) -> list[Key]:

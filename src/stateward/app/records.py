@@ -32,7 +32,7 @@ from stateward.storage.database import Wakeup
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Outputs
 from stateward.storage.search import NEWEST, Order
 from stateward.storage.store import Store
-from stateward.transport import Bus
+from stateward.transport import RELAY, Bus
 
 if TYPE_CHECKING:
     from stateward.engine.flags import FlagDecision
@@ -257,18 +257,27 @@ class Records:
         record = self.get(record_id)
         machine = self._registry.of(record)
         if record.waiting is None:
-            is_lost = record.worker is not None and not any(
-                each.id == record.worker and is_alive(each) for each in self._bus.workers()
-            )
-            around = WaitContext(
-                now=self._clock(),
-                is_worker_lost=is_lost,
-                losses=self._bus.losses(record.id, record.version),
-                asked_until=self._asked_until(record, machine),
-            )
+            around = self._under_way(record, machine)
         else:
             around = self._queue(record, machine.stage[record.waiting])
         return self._with_flags(record, self._with_reason(record, explain(machine, record, around)))
+
+    def _under_way(self, record: Record, machine: Machine) -> WaitContext:
+        """Who has a record that waits for nothing of this installation."""
+        alive = {each.id: each for each in self._bus.workers() if is_alive(each)}
+        is_sent = record.worker is not None and record.worker.startswith(RELAY)
+        holder = self._bus.holder(record.id, record.version) if is_sent else None
+        worker = holder.worker if holder is not None and holder.worker else record.worker
+        return WaitContext(
+            now=self._clock(),
+            is_worker_lost=worker is not None and worker not in alive,
+            is_sent=is_sent,
+            holder="" if holder is None else holder.worker,
+            holder_host=alive[worker].host if is_sent and worker in alive else "",
+            held_since=0 if holder is None else holder.since,
+            losses=self._bus.losses(record.id, record.version),
+            asked_until=self._asked_until(record, machine),
+        )
 
     def _asked_until(self, record: Record, machine: Machine) -> Micros | None:
         """Until when what failed was asked to wait, as its last transition says."""

@@ -1,5 +1,6 @@
 """Operations: who works, what is paused, who is told, what could not be carried, and the settings in force."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -38,6 +39,7 @@ from stateward.storage.pauses import Pause
 from stateward.transport import WorkerInfo
 
 WORK_SHOWN = 12
+HELD_LOOKED_AT = 1000  # attempts that workers behind a transport have
 DELIVERIES_SHOWN = 25
 LETTERS_SHOWN = 50
 BATCHES_SHOWN = 15
@@ -110,10 +112,12 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
     ids = {each.id for each in covered}
     wanted = state if state in ("pending", "delivered", "dead") else None
     deliveries = app.notifications.deliveries(state=wanted, limit=DELIVERIES_SHOWN)  # type: ignore[arg-type]
+    workers = app.bus.workers()
+    held = app.bus.held_work(limit=HELD_LOOKED_AT) if any(each.via for each in workers) else []
     return Operating(
         now=now,
         checks=[*checks(app)] if is_observer and is_whole else [],
-        workers=[_busy(app, each, caller) for each in app.bus.workers()],
+        workers=[_busy(app, each, held, caller) for each in workers],
         events_waiting=app.bus.depth() if caller.covers_all else None,
         pauses=[each for each in app.store.pauses.all() if caller.covers(each.machine)],
         machines=[
@@ -138,8 +142,12 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
     )
 
 
-def _busy(app: App, worker: WorkerInfo, caller: Caller) -> Busy:
-    work = app.bus.assigned_work(worker.id, limit=WORK_SHOWN)
+def _busy(app: App, worker: WorkerInfo, held: Sequence[tuple[str, Work]], caller: Caller) -> Busy:
+    work = (
+        [each for holder, each in held if holder == worker.id][:WORK_SHOWN]
+        if worker.via
+        else app.bus.assigned_work(worker.id, limit=WORK_SHOWN)
+    )
     return Busy(
         worker=worker,
         is_alive=is_alive(worker),

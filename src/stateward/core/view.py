@@ -38,6 +38,10 @@ class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
     paused_stage: str = ""
     pause_reason: str | None = None
     is_worker_lost: bool = False
+    is_sent: bool = False  # over a transport, to workers of which one takes it
+    holder: str = ""  # the worker that then has it, on which machine, and since when
+    holder_host: str = ""
+    held_since: Micros = 0
     workers_able: int = 0
     workers_free: int = 0
     is_runner_installed: bool = True
@@ -257,23 +261,43 @@ def _runner(stage: Stage | None) -> str:
 
 def _running(record: Record, around: WaitContext) -> Explanation:
     since = (around.now - record.entered_at) / SECOND
-    if around.is_worker_lost:
+    worker = around.holder or record.worker
+    if around.is_worker_lost and around.is_sent and not around.holder:
         return Explanation(
             code="worker_lost",
-            sentence=f"worker {record.worker}, which ran it for {since:.0f} s, is gone; another worker will run it",
+            sentence="the coordinator that sent it over the transport is gone; another one will send it again",
             advice="check that a coordinator and a worker run: stateward up",
             until=to_iso_or_none(record.due_at),
         )
+    if around.is_worker_lost:
+        return Explanation(
+            code="worker_lost",
+            sentence=f"worker {worker}, which ran it for {since:.0f} s, is gone; another worker will run it",
+            advice="check that a coordinator and a worker run: stateward up",
+            until=to_iso_or_none(record.due_at),
+        )
+    if around.is_sent and not around.holder:
+        return Explanation(
+            code="sent",
+            sentence=f"it was sent over the transport {since:.0f} s ago, and no worker has said yet that it has it",
+            advice="if this lasts, stateward doctor says whether the broker and the workers behind it answer",
+            until=to_iso_or_none(record.due_at),
+        )
+    if around.is_sent:
+        host = f" on {around.holder_host}" if around.holder_host else ""
+        held = f"worker {worker}{host} has had it since {to_iso(around.held_since)}"
+    else:
+        held = f"worker {worker} has been running it for {since:.0f} s"
     if record.due_at is not None and record.due_at < around.now:
         return Explanation(
             code="overdue",
-            sentence=f"worker {record.worker} has been running it for {since:.0f} s, past its timeout",
+            sentence=f"{held}, past its timeout",
             advice="check that a coordinator runs: it ends overdue attempts",
             until=to_iso_or_none(record.due_at),
         )
     return Explanation(
         code="running",
-        sentence=f"worker {record.worker} has been running it for {since:.0f} s; its timeout is{_at(record)}"
+        sentence=f"{held}; its timeout is{_at(record)}"
         + "".join(f"; {loss_line(loss, n)}" for n, loss in enumerate(around.losses, 1)),
         until=to_iso_or_none(record.due_at),
     )

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -24,8 +25,8 @@ from stateward.core.errors import (
     StoreError,
     TransportError,
 )
-from stateward.core.model import ERASED_REST, Event, Micros, Work
-from stateward.engine.admission import Admission
+from stateward.core.model import ERASED_REST, Event, Micros, Work, clean_text
+from stateward.engine.admission import TEXT_MAX, Admission
 from stateward.engine.relay_intake import Heard, Intake, Runners
 from stateward.engine.relay_publisher import Documents, Publisher, PublisherConfig
 from stateward.engine.remote_results import ResultChecker
@@ -33,9 +34,11 @@ from stateward.engine.sent_work import Attempt, Sent, lost_work, publishable, wi
 from stateward.storage.database import Database
 from stateward.storage.outputs import Outputs, result_event
 from stateward.storage.store import Store
+from stateward.storage.worker_keys import WorkerKey
 from stateward.telemetry import Log
 from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages, work_keys
 from stateward.transport.channel import Acknowledgements, Channel, Received
+from stateward.transport.credentials import allows
 from stateward.transport.inbox import MessageSource, Outage
 from stateward.transport.messages import (
     Key,
@@ -136,6 +139,7 @@ class Relay:
         )
         self._acknowledgements = Acknowledgements(channel, ticks=ticks)
         self._unwanted: set[Key] = set()
+        self._holding: dict[str, frozenset[Key]] = {}
         self._look_at = self._beat_at = self._next_beat_at = self._try_at = 0.0
 
     # The three steps of a turn
@@ -357,6 +361,7 @@ class Relay:
                 self._unwanted.add((*attempt, sent.work.delivery))
         self.accept(assigned)
         self._look_up_unknown()
+        self._note_holders()
         if self._outage.is_on:
             return
         if self._channel.losses != self._losses:
@@ -381,6 +386,21 @@ class Relay:
         if unknown:
             wanted = self._bus.deliveries([record_id for record_id, _, _ in unknown])
             self._unwanted |= unknown - wanted
+
+    def _note_holders(self) -> None:
+        """Write down which worker has which work, as far as that has changed since its last heartbeat."""
+        heard, self._intake.holding = self._intake.holding, {}
+        for worker, (holding, key) in heard.items():
+            before = self._holding.pop(worker, frozenset())
+            if holding:
+                self._holding[worker] = holding
+
+            def is_let(work: Work, key: WorkerKey | None = key) -> bool:
+                return key is None or allows(key.stages, work.machine, work.stage)
+
+            note = partial(self._bus.note_holder, worker, at=self._clock(), is_let=is_let)
+            note(before - holding, is_holding=False)
+            note(holding - before)
 
     def _stop_unwanted(self) -> None:
         """Tell all workers once which attempts and credentials are not wanted any more.
@@ -449,6 +469,7 @@ class Relay:
         """Announce this relay and the workers that were heard from; with them its slots follow."""
         known = self._bus.workers() if self._intake.heard else []
         last = {each.id: each.seen_at for each in known}
+        started = {each.id: each.started_at for each in known}
         for name, heard in self._intake.heard.items():
             # Sent again to another coordinator than the one that it was counted by.
             if heard.said_at is not None and heard.said_at <= last.get(name, 0):
@@ -456,11 +477,13 @@ class Relay:
             if heard.message.is_draining and not heard.message.slots:
                 self._bus.remove_worker(name)
             else:
-                self._bus.heartbeat(self._remote(heard))
+                self._bus.heartbeat(self._remote(heard, started_at=started.get(name)))
         if not self._intake.heard and self._ticks() < self._beat_at:
             return
         self._next_beat_at = self._ticks() + self._config.heartbeat_s
         workers = self._bus.workers()
+        for gone in self._holding.keys() - {each.id for each in workers}:
+            del self._holding[gone]
         slots, inline = window(workers)
         names = {name for each in workers if each.via == VIA_TRANSPORT for name in each.runners}
         before = self._info
@@ -474,17 +497,17 @@ class Relay:
         self._bus.heartbeat(self._info)
         self._bus.request_work()
 
-    def _remote(self, heard: Heard) -> WorkerInfo:
+    def _remote(self, heard: Heard, *, started_at: Micros | None) -> WorkerInfo:
         message, now = heard.message, self._clock()
         return WorkerInfo(
             id=message.worker,
-            host="",
+            host=clean_text(message.host, chars_max=TEXT_MAX),
             pid=0,
             life="",
             runners=tuple(message.runners),
             slots=message.slots,
             inline_slots=message.inline_slots,
-            started_at=now,
+            started_at=now if started_at is None else started_at,
             seen_at=now if heard.said_at is None else heard.said_at,
             is_draining=message.is_draining,
             via=VIA_TRANSPORT,

@@ -83,6 +83,8 @@ class Intake:
         self.saved: list[SavedMessage] = []
         self.returned: list[tuple[ReturnedMessage, Loss]] = []
         self.heard: dict[str, Heard] = {}
+        self.holding: dict[str, tuple[frozenset[Key], WorkerKey | None]] = {}
+        """What workers say that they have, by worker, with its credential."""
         self.unknown: set[Key] = set()
         """What workers say that they have, and this relay has not sent."""
         self.redelivered: list[Sent] = []
@@ -224,6 +226,7 @@ class Intake:
             }
             own = replace(own, runners=[each for each in own.runners if each in mine])
         self.heard[own.worker] = Heard(own, said_at)
+        self.holding[own.worker] = frozenset(own.holding), key
         now = self._ticks()
         for record_id, version, delivery in message.holding:
             sent = self._sent.get((record_id, version))

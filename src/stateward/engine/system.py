@@ -193,9 +193,13 @@ def is_alive(worker: WorkerInfo) -> bool:
     """Whether a worker still runs, as far as this process can see.
 
     A dead process of this machine, or container, is found at once. Of a worker elsewhere only its lease tells, so it
-    counts as alive.
+    counts as alive, and so does one behind a transport.
     """
-    return worker.host != process_place() or process_life(worker.pid) == worker.life
+    return (
+        bool(worker.via)
+        or worker.host != process_place()
+        or process_life(worker.pid) == worker.life
+    )
 
 
 def raise_open_files() -> int:

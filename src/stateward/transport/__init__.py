@@ -9,7 +9,7 @@ arrival until the transaction that handles them removes them.
 Notifications carry no data and are sent once the transaction is durable: what they announce is in the tables.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -56,6 +56,19 @@ WORK = Table(
     },
     key=("record_id", "version"),
 )
+# The same rows: who has the work, where a relay stands for it in `worker`.
+HOLDERS = Table(
+    "work",
+    {
+        "record_id": "text",
+        "version": "bigint",
+        "delivery": "bigint",
+        "holder": "text",
+        "held_since": "bigint",
+    },
+    key=("record_id", "version"),
+)
+HOLDERS_AT_ONCE = 500  # rows that are compared with one statement
 # `seq` is given by the database: the order of arrival.
 EVENTS = Table("events", {"body": "json"}, key=())
 WORKERS = Table(
@@ -135,6 +148,13 @@ class Orphan(msgspec.Struct, frozen=True, kw_only=True):
     loss: Loss | None
 
 
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """The worker behind a transport that has work, and since when a coordinator knows that. Empty: none has said so."""
+
+    worker: str
+    since: Micros
+
+
 def work_keys(work: Sequence[Work]) -> Keys:
     """The rows of work as it was assigned.
 
@@ -189,6 +209,67 @@ class Bus:
             f"SELECT record_id, version, delivery FROM work WHERE {condition}", **given
         )
         return {(str(record_id), int(str(v)), int(str(d))) for record_id, v, d in found}
+
+    def holder(self, record_id: str, version: int) -> Holder | None:
+        """Which worker behind a transport has the work of an attempt; None if there is no such work."""
+        found = self._database.rows(
+            "SELECT holder, held_since FROM work WHERE record_id = :record_id AND version = :version",
+            record_id=record_id,
+            version=version,
+        )
+        return Holder(worker=str(found[0][0]), since=int(found[0][1] or 0)) if found else None
+
+    def held_work(self, *, limit: int) -> list[tuple[str, Work]]:
+        """Work that workers behind a transport have, with the worker, highest priority first."""
+        found = self._database.rows(
+            "SELECT holder, body FROM work WHERE holder <> '' ORDER BY rank LIMIT :limit",
+            limit=limit,
+        )
+        return [(str(holder), _decode_work(str(body))) for holder, body in found]
+
+    def note_holder(
+        self,
+        worker: str,
+        attempts: Iterable[tuple[str, int, int]],
+        *,
+        at: Micros,
+        is_let: Callable[[Work], bool],
+        is_holding: bool = True,
+    ) -> None:
+        """Note that a worker has these (record, version, delivery), or has them no more; what it may not have is left.
+
+        Call it outside of other transactions: those of other coordinators delete rows of theirs.
+        """
+        wanted = sorted(attempts)  # the order in which everyone locks
+        for start in range(0, len(wanted), HOLDERS_AT_ONCE):
+            some = wanted[start : start + HOLDERS_AT_ONCE]
+            found = self._holders_of(some)
+            rows: list[Row] = [
+                (*key, worker if is_holding else "", at if is_holding else 0)
+                for key in some
+                if key in found
+                and (found[key][0] == worker) != is_holding
+                and is_let(found[key][1])
+            ]
+            if rows:
+                self._database.update(
+                    HOLDERS, rows, expected="delivery", column=[row[2] for row in rows]
+                )
+
+    def _holders_of(
+        self, attempts: Sequence[tuple[str, int, int]]
+    ) -> dict[tuple[str, int, int], tuple[str, Work]]:
+        among, given = self._database.among("record_id", [each[0] for each in attempts])
+        found = self._database.rows(
+            f"SELECT record_id, version, delivery, holder, body FROM work WHERE {among}", **given
+        )
+        return {
+            (str(record_id), int(str(version)), int(str(delivery))): (
+                str(holder),
+                _decode_work(str(body)),
+            )
+            for record_id, version, delivery, holder, body in found
+        }
 
     def orphaned_work(self, *, limit: int) -> list[Orphan]:
         """Work whose worker was lost, and work that was returned."""

@@ -145,9 +145,13 @@ class ReturnedMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class HeartbeatMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A worker is alive: what it can run, how many jobs it takes at once, and which attempts it has."""
+    """A worker is alive: what it can run, how many jobs it takes at once, and which attempts it has.
+
+    `host` is the name of its machine, for people.
+    """
 
     worker: str
+    host: Annotated[str, Meta(max_length=253)] = ""
     runners: list[str]
     slots: Annotated[int, Meta(ge=0, le=100_000)]
     inline_slots: Annotated[int, Meta(ge=0, le=100_000)] = 0

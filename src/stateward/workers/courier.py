@@ -59,6 +59,7 @@ from stateward.workers.remote_outputs import (
 )
 from stateward.workers.result_messages import TOO_LARGE, ResultMessages
 
+HOST_CHARS_MAX = 253  # as long as a name of a machine may be
 RESULTS_MAX = 256  # that are published in one step
 
 
@@ -418,6 +419,7 @@ class Courier:
         ]
         message = HeartbeatMessage(
             worker=info.id,
+            host=info.host.partition("/")[0][:HOST_CHARS_MAX],
             runners=list(info.runners),
             slots=info.slots,
             inline_slots=info.inline_slots,
