@@ -297,6 +297,25 @@ def test_a_card_that_claims_the_sum_of_its_rows_owed_nothing_before(tmp_path: Pa
     assert wrong.flags
 
 
+@pytest.mark.parametrize(("points", "is_row"), [("1,364", False), ("13.64", True)])
+def test_a_number_without_cents_beside_a_date_is_no_row_where_all_rows_have_cents(
+    tmp_path: Path, points: str, is_row: bool
+) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Previous Balance"), (-300, "847.32")],
+        [(40, "New Balance"), (-300, "125.90")],
+        [(40, "07/24/2025"), (120, "-Points redeemed this period"), (-300, points)],
+        [(40, "Post Date"), (110, "Merchant Name"), (-555, "$ Amount")],
+        [(40, "06/02/2025"), (110, "DOORDASH"), (-555, "-82.40")],
+        [(40, "06/05/2025"), (110, "ONLINE PAYMENT THANK YOU"), (-555, "847.32")],
+        [(40, "06/10/2025"), (110, "WALGREENS"), (-555, "-43.50")],
+    )
+
+    assert read.amounts == ["-82.40", "847.32", "-43.50"]
+    assert ("ROW_UNREAD" in read.flags) is is_row
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

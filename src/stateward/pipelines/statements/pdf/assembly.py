@@ -83,6 +83,7 @@ from stateward.pipelines.statements.pdf.tables import PdfTable, tables_of
 from stateward.pipelines.statements.pdf.titles import direction_of
 from stateward.pipelines.statements.pdf.tokens import (
     StatementLine,
+    has_cents,
     has_decimals,
     is_date,
 )
@@ -614,10 +615,13 @@ class Assembler:
         left = left_lines(tables, self._known_lines())
         unread = {(line.page, line.number) for line in left}
         above = {(line.page, line.number + 1): line for line in self._lines}
+        rows = chain.from_iterable(self._builder.sections)
+        amounts = (text for entry in rows for text in entry.money.values() if text.strip())
+        is_amount = has_cents if all(map(has_cents, amounts)) else has_decimals
         count = 0
         for line in free:
             at = (line.page, line.number)
-            is_row = at in unread or looks_like_row(line)
+            is_row = at in unread or looks_like_row(line, is_amount)
             if not line.number or at in self._skipped or at in facts or not is_row:
                 continue
             if is_total_line(line, self._sums) or is_boxed(line, above.get(at)):

@@ -5,7 +5,7 @@ printed, this is the next best: every amount in a column of amounts is that of a
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from itertools import pairwise
 
@@ -425,10 +425,13 @@ def is_smudged(line: StatementLine) -> bool:
     return bool(_SMUDGED.fullmatch(line.words[-1].text))
 
 
-def looks_like_row(line: StatementLine) -> bool:
-    """Whether a line has a date at its left end and an amount at its right end."""
+def looks_like_row(line: StatementLine, is_amount: Callable[[str], bool] = has_decimals) -> bool:
+    """Whether a line has a date at its left end and an amount at its right end.
+
+    `is_amount`: whether a number is one as amounts are printed; `1,364` is no amount where all have cents.
+    """
     token = line.date_at(0)
-    amounts = [found for found in line.money if has_decimals(found.text)]
+    amounts = [found for found in line.money if is_amount(found.text)]
     if token is None or not amounts or len(line.words) > ROW_WORDS_MAX:
         return False
     text = vocab.simplify(line.text)
