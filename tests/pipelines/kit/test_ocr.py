@@ -51,7 +51,24 @@ def test_text_is_whole_wherever_the_bands_of_a_long_picture_meet(
 
 
 def test_a_picture_without_text_has_no_lines() -> None:
-    assert Recognizer().read(Image.new("L", (90, 20), 255)).lines == []
+    picture = Image.new("L", (90, 20), 255)
+    picture.paste(0, (10, 9, 80, 11))
+
+    assert Recognizer().read(picture).lines == []
+
+
+@pytest.mark.parametrize(("mode", "colour"), [("L", 255), ("RGB", (250, 248, 240)), ("LA", (0, 0))])
+def test_a_picture_of_one_colour_is_not_searched(
+    mode: str, colour: int | tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the picture was searched")
+
+    monkeypatch.setattr(Recognizer, "_detect", refuse)
+
+    page = Recognizer().read(Image.new(mode, (1240, 1754), colour))
+
+    assert (page.width, page.height, page.turn, page.lines) == (1240, 1754, 0, [])
 
 
 def test_lines_that_are_too_long_are_cut_between_words() -> None:

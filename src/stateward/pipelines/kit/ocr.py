@@ -151,6 +151,9 @@ class Recognizer:
     def read(self, picture: "Image") -> OcrPage:
         """The text of a picture; a page without text has no lines."""
         pixels = _pixels(picture)
+        if _is_blank(pixels):
+            height, width = pixels.shape[:2]
+            return OcrPage(width, height, 0, [])
         survey = self._survey(pixels)
         turn = self._turn(pixels, survey)
         if turn:
@@ -327,6 +330,12 @@ def _pixels(picture: "Image") -> "Pixels":
         paper.paste(picture, mask=picture.convert("RGBA").getchannel("A"))
         picture = paper
     return np.ascontiguousarray(np.asarray(picture.convert("RGB"))[:, :, ::-1])
+
+
+def _is_blank(pixels: "Pixels") -> bool:
+    """Whether all are of one colour, as where nothing can be drawn of a page: detection takes seconds to find nothing."""
+    colours = pixels.reshape(-1, 3)
+    return bool((colours.min(axis=0) == colours.max(axis=0)).all())
 
 
 def _turn_pixels(pixels: "Pixels", turn: int) -> "Pixels":
