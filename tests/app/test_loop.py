@@ -37,6 +37,20 @@ def test_work_is_taken_up_before_whatever_can_wait(app: App, node: Node) -> None
     assert seen[0] != record.status
 
 
+def test_what_came_with_a_turn_is_seen_before_any_sleep(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: float) -> None:
+        raise AssertionError("it sleeps, and nothing wakes it")
+
+    monkeypatch.setattr(node, "_sleep", refuse)
+    wanted = [True, False]
+
+    node.work_while(lambda: wanted.pop(0))
+
+    assert wanted == []
+
+
 def test_what_the_database_failed_is_done_again(node: Node) -> None:
     calls: list[int] = []
 

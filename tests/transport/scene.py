@@ -75,7 +75,7 @@ class Scene:
 
     def turn(self) -> None:
         for node in (self.coordinator, *self.workers):
-            left = [True]
+            left = [True, True]  # a turn and the sleep after it
             node.work_while(lambda left=left: bool(left and left.pop()), step_s=STEP_S)  # type: ignore[misc]
 
     def until(self, is_true: Callable[[], bool]) -> None:

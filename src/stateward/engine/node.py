@@ -205,7 +205,9 @@ class Node:
     def work_while(self, is_wanted: Callable[[], bool], *, step_s: float = WAIT_STEP_S) -> None:
         """Run turns while `is_wanted`; it is checked after every turn, and every `step_s` when nothing happens."""
         while is_wanted():
-            if not self.turn() or not self._has_more:
+            has_more = self.turn() and self._has_more
+            # Asked before the sleep: what was waited for may have come with this turn, and then nothing wakes it.
+            if not has_more and is_wanted():
                 self._sleep(at_most_s=step_s)
 
     def _is_ended(self, *, until_idle: bool) -> bool:

@@ -333,7 +333,7 @@ def _pixels(picture: "Image") -> "Pixels":
 
 
 def _is_blank(pixels: "Pixels") -> bool:
-    """Whether all are of one colour, as where nothing can be drawn of a page: detection takes seconds to find nothing."""
+    """Whether all are of one colour, as where nothing of a page can be drawn. Detection takes seconds for that."""
     colours = pixels.reshape(-1, 3)
     return bool((colours.min(axis=0) == colours.max(axis=0)).all())
 
