@@ -19,7 +19,7 @@ def run_sample(
         job = Job(
             record_id="", stage=name, path=path, items=chunks, options=(options or {}).get(name, {})
         )
-        # The plain form of items will do: nobody takes them.
+        # The plain form of items will do, as nothing reads them.
         runner = Runner(f"sample.{name}", function)
         result = run_runner(runner, job, limits=Limits(), sleep=lambda _: None, now=lambda: 0)
         assert isinstance(result, Completed), result  # noqa: S101 - a sample of our own
