@@ -6,12 +6,12 @@ from litestar import Response, get, post
 from litestar.params import JSONBody
 
 from stateward import schemas
-from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.app.views import diagnosis_view, verification_view
 from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.server import views
 from stateward.server.auth import Asked, caller_of, reply, service_of
+from stateward.server.operations import reply_read
 from stateward.server.parameters import IdempotencyKey
 from stateward.server.problems import Refusal
 
@@ -26,11 +26,7 @@ from stateward.server.problems import Refusal
 async def doctor(request: Asked) -> Response[schemas.Diagnosis]:
     """Every check with what was found, and what to do about it."""
     check_whole(request)
-
-    def look(app: App) -> schemas.Diagnosis:
-        return diagnosis_view(checks(app))
-
-    return reply(views.json_answer(await service_of(request).broad.ask(look)))
+    return await reply_read(request, lambda app, _: diagnosis_view(checks(app)))
 
 
 @get(

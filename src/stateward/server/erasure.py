@@ -17,8 +17,8 @@ from stateward.core.errors import InvalidRequest
 from stateward.engine.erasure import BATCH_MAX, Erased
 from stateward.server import views
 from stateward.server.administration import check_whole
-from stateward.server.auth import Asked, caller_of, reply, service_of
-from stateward.server.operations import reply_once
+from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
+from stateward.server.operations import reply_once, reply_read
 from stateward.server.parameters import IdempotencyKey
 from stateward.storage.erasure import Hold
 from stateward.storage.idempotency import Answer
@@ -76,9 +76,13 @@ def _ids_to_erase(app: App, data: schemas.ErasureRequest) -> list[str]:
 async def holds(request: Asked) -> Response[schemas.HeldRecords]:
     """Neither a rule of retention nor a request deletes anything of them."""
     check_whole(request)
-    found = await service_of(request).broad.ask(lambda app: app.eraser.holds())
-    document = schemas.HeldRecords(items=[held_view(each, is_held=True) for each in found])
-    return reply(views.json_answer(document))
+
+    def look(app: App, _: Caller) -> schemas.HeldRecords:
+        return schemas.HeldRecords(
+            items=[held_view(each, is_held=True) for each in app.eraser.holds()]
+        )
+
+    return await reply_read(request, look)
 
 
 @post(

@@ -14,6 +14,7 @@ from stateward.app.feed import feed_status, feed_view, replay_feed
 from stateward.server import views
 from stateward.server.administration import check_whole
 from stateward.server.auth import Asked, caller_of, reply, service_of
+from stateward.server.operations import reply_read
 from stateward.server.parameters import IdempotencyKey
 
 
@@ -27,8 +28,7 @@ from stateward.server.parameters import IdempotencyKey
 async def status(request: Asked) -> Response[schemas.FeedDocument]:
     """Refused where the settings name no feed. The engine is not asked: only the process that sends must reach it."""
     check_whole(request)
-    found = await service_of(request).broad.ask(lambda app: feed_view(app, feed_status(app)))
-    return reply(views.json_answer(found))
+    return await reply_read(request, lambda app, _: feed_view(app, feed_status(app)))
 
 
 @post(

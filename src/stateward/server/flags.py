@@ -17,8 +17,8 @@ from stateward.core.model import Record
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
+    Caller,
     caller_of,
-    expected_version,
     once_of,
     reply,
     service_of,
@@ -56,10 +56,8 @@ async def decide_flags(
     if_match: str | None = None,
 ) -> Answer:
     """The same for the API and the console."""
-    caller = caller_of(request)
-    version = expected_version(service_of(request), if_match)
 
-    def act(app: App) -> Record:
+    def act(app: App, caller: Caller, version: int | None) -> Record:
         return app.flags.decide(
             record_id,
             data.action,
@@ -69,8 +67,7 @@ async def decide_flags(
             expected=version,
         )
 
-    once = once_of(caller, request, key, (await request.body(), if_match or ""))
-    return await operations.write_once(request, once, Call(act), views.record_answer)
+    return await operations.change_record(request, act, key=key, if_match=if_match)
 
 
 @post(

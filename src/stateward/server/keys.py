@@ -7,7 +7,6 @@ from typing import Any
 
 from litestar import Response, delete, get, post
 from litestar.params import FromPath, JSONBody
-from msgspec.structs import replace
 
 from stateward import schemas
 from stateward.app import App
@@ -16,7 +15,7 @@ from stateward.core.model import clean_text
 from stateward.server import views
 from stateward.server.administration import check_whole
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
-from stateward.server.operations import reply_once
+from stateward.server.operations import reply_once, reply_read
 from stateward.server.parameters import IdempotencyKey
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer
@@ -32,12 +31,12 @@ async def list_(request: Asked) -> Response[schemas.KeyList]:
     """Without their secrets: who made them, what they may do, when they expire and were last used."""
     check_whole(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, _: Caller) -> schemas.KeyList:
         now = app.clock()
         found = [key_view(each, now=now) for each in app.keys.all()]
-        return views.json_answer(schemas.KeyList(items=found))
+        return schemas.KeyList(items=found)
 
-    return reply(await service_of(request).quick.ask(look))
+    return await reply_read(request, look, is_quick=True)
 
 
 @post(
@@ -73,7 +72,7 @@ async def create(
         return key_view(made, now=app.clock(), text=text)
 
     def answer(_: App, made: schemas.KeyDocument) -> Answer:
-        return replace(views.json_answer(made, status=201), is_secret=True)
+        return views.json_answer(made, status=201, is_secret=True)
 
     return await reply_once(request, key, act, answer)
 

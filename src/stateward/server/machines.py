@@ -19,7 +19,7 @@ from stateward.server.auth import (
     reply,
     service_of,
 )
-from stateward.server.operations import reply_once
+from stateward.server.operations import reply_once, reply_read
 from stateward.server.parameters import IdempotencyKey
 from stateward.storage.idempotency import Answer
 
@@ -30,29 +30,26 @@ OptionalPause = Annotated[schemas.PauseRequest | None, Body(description="Which s
 @get("/", opt={"right": "read"}, operation_id="listMachines", summary="List machines")
 async def list_(request: Asked) -> Response[schemas.Machines]:
     """The machines in force."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> schemas.Machines:
         found = [
             views.machine_view(app, each)
             for each in app.registry.newest.values()
             if caller.covers(each.name)
         ]
-        return views.json_answer(schemas.Machines(items=found))
+        return schemas.Machines(items=found)
 
-    return reply(await service_of(request).quick.ask(look))
+    return await reply_read(request, look, is_quick=True)
 
 
 @get("/{name:str}", opt={"right": "read"}, operation_id="getMachine", summary="Look at a machine")
 async def show(request: Asked, name: FromPath[str]) -> Response[schemas.MachineDetail]:
     """States, stages and transitions."""
-    caller = caller_of(request)
-
-    def look(app: App) -> Answer:
-        machine = _visible_machine(app, caller, name)
-        return views.json_answer(views.machine_detail(app, machine))
-
-    return reply(await service_of(request).quick.ask(look))
+    return await reply_read(
+        request,
+        lambda app, caller: views.machine_detail(app, _visible_machine(app, caller, name)),
+        is_quick=True,
+    )
 
 
 @get(
@@ -147,9 +144,8 @@ async def _pause(
 )
 async def pauses(request: Asked) -> Response[schemas.Pauses]:
     """Every pause in force, with who and why."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> schemas.Pauses:
         found = [
             schemas.Pause(
                 machine=each.machine,
@@ -161,9 +157,9 @@ async def pauses(request: Asked) -> Response[schemas.Pauses]:
             for each in app.store.pauses.all()
             if caller.covers(each.machine)
         ]
-        return views.json_answer(schemas.Pauses(items=found))
+        return schemas.Pauses(items=found)
 
-    return reply(await service_of(request).quick.ask(look))
+    return await reply_read(request, look, is_quick=True)
 
 
 def _visible_machine(app: App, caller: Caller, name: str) -> Machine:

@@ -534,11 +534,8 @@ async def move_record(
     key: str | None,
 ) -> Answer:
     """Make a move that the machine of a record declares."""
-    caller = caller_of(request)
-    version = expected_version(service_of(request), if_match)
-    once = once_of(caller, request, key, (await request.body(), event, if_match or ""))
 
-    def act(app: App) -> Record | StatewardError:
+    def act(app: App, caller: Caller, version: int | None) -> Record | StatewardError:
         (answer,) = app.actions.move(
             clean_text(event, chars_max=EVENT_CHARS_MAX),
             [record_id],
@@ -549,7 +546,7 @@ async def move_record(
         )
         return answer
 
-    return await write_once(request, once, Call(act), views.record_answer)
+    return await change_record(request, act, key=key, if_match=if_match, content=(event,))
 
 
 async def set_priority(
@@ -561,11 +558,8 @@ async def set_priority(
     if_match: str | None = None,
 ) -> Answer:
     """Give a record another priority."""
-    caller = caller_of(request)
-    version = expected_version(service_of(request), if_match)
-    once = once_of(caller, request, key, (await request.body(), if_match or ""))
 
-    def act(app: App) -> Record | StatewardError:
+    def act(app: App, caller: Caller, version: int | None) -> Record | StatewardError:
         (answer,) = app.actions.set_priority(
             [record_id],
             data.priority,
@@ -576,7 +570,35 @@ async def set_priority(
         )
         return answer
 
-    return await write_once(request, once, Call(act), views.record_answer)
+    return await change_record(request, act, key=key, if_match=if_match)
+
+
+async def change_record(
+    request: Asked,
+    act: Callable[[App, Caller, int | None], Any],
+    *,
+    key: str | None,
+    if_match: str | None,
+    content: Sequence[str] = (),
+    answer: Callable[[App, Any], Answer] = views.record_answer,
+) -> Answer:
+    """Change a record at the version that `If-Match` names (None is any), once for an Idempotency-Key.
+
+    `content` is what makes a request with the same key another one, beside its body and the version.
+    """
+    caller = caller_of(request)
+    version = expected_version(service_of(request), if_match)
+    once = once_of(caller, request, key, (await request.body(), *content, if_match or ""))
+    return await write_once(request, once, Call(lambda app: act(app, caller, version)), answer)
+
+
+async def reply_read(
+    request: Asked, look: Callable[[App, Caller], object], *, is_quick: bool = False
+) -> Response[Any]:
+    """Reply with the document that `look` makes, in a thread for what reads much, or for what `is_quick`."""
+    service, caller = service_of(request), caller_of(request)
+    thread = service.quick if is_quick else service.broad
+    return reply(await thread.ask(lambda app: views.json_answer(look(app, caller))))
 
 
 async def reply_once(

@@ -1,9 +1,9 @@
 """What the routes of a plug-in are written with: the public part of this package, and no other.
 
 A plug-in's `routes` module may import from here; the names below keep their meaning within a version. A handler says in
-its `opt` who may call it and what it may answer (`described_as`), asks the App in a thread of the service
-(`service_of(request).quick.ask`, `.broad.ask` for what reads much, `.writer.ask` for what writes), and gives its answer
-with `reply(json_answer(document))`.
+its `opt` who may call it and what it may answer (`described_as`) and replies with a document that it reads from the App
+(`reply_read`). Or it asks the App in a thread of the service itself (`service_of(request).quick.ask`, `.broad.ask` for
+what reads much, `.writer.ask` for what writes), and gives its answer with `reply(json_answer(document))`.
 """
 
 from stateward.app import App as App
@@ -37,6 +37,7 @@ from stateward.server.description import form_body as form_body
 from stateward.server.executors import Call as Call
 from stateward.server.operations import LOOK_PAUSE_S as LOOK_PAUSE_S
 from stateward.server.operations import get_record as get_record
+from stateward.server.operations import reply_read as reply_read
 from stateward.server.operations import write_once as write_once
 from stateward.server.parameters import CursorText as CursorText
 from stateward.server.parameters import IdempotencyKey as IdempotencyKey

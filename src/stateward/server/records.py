@@ -14,10 +14,10 @@ from stateward.engine.coordinator import Submitted
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
+    Caller,
     caller_of,
     get_visible_record,
     reply,
-    service_of,
     trace_of,
 )
 from stateward.server.bulk import within
@@ -70,13 +70,12 @@ async def prioritise(
 )
 async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.Why]:
     """A code for programs, a sentence for people, and what to do."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> schemas.Why:
         record = get_visible_record(app, caller, record_id)
-        return views.json_answer(why_view(record, app.records.explain(record_id)))
+        return why_view(record, app.records.explain(record_id))
 
-    return reply(await service_of(request).broad.ask(look))
+    return await operations.reply_read(request, look)
 
 
 @post(
@@ -170,16 +169,13 @@ async def provenance(
     request: Asked, record_id: FromPath[str], form: ProvenanceFormat = "prov"
 ) -> Response[schemas.Provenance]:
     """PROV-JSON, or a list of OpenLineage run events; the same history gives the same document."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> schemas.Provenance:
         record = get_visible_record(app, caller, record_id)
         document = make_provenance(record, app.records.history(record_id), form=form)
-        return views.json_answer(
-            schemas.Provenance(record_id=record_id, format=form, document=document)
-        )
+        return schemas.Provenance(record_id=record_id, format=form, document=document)
 
-    return reply(await service_of(request).broad.ask(look))
+    return await operations.reply_read(request, look)
 
 
 async def detect(request: Asked, key: IdempotencyKey = None) -> Response[schemas.Detection]:
@@ -231,14 +227,13 @@ async def log_by_reference(
 )
 async def counts(request: Asked, q: QueryText = None) -> Response[schemas.Counts]:
     """Records by machine and status: all, or those that match."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> schemas.Counts:
         query = within(app.records.query(q or ""), caller.machines)
         found, cancelled = app.records.count(query), app.records.count_cancelled(query)
-        return views.json_answer(schemas.Counts(items=status_counts(found, cancelled)))
+        return schemas.Counts(items=status_counts(found, cancelled))
 
-    return reply(await service_of(request).broad.ask(look))
+    return await operations.reply_read(request, look)
 
 
 @get(
@@ -250,13 +245,12 @@ async def counts(request: Asked, q: QueryText = None) -> Response[schemas.Counts
 )
 async def errors(request: Asked) -> Response[schemas.Errors]:
     """Why records rest, the most frequent cause first."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> schemas.Errors:
         found = [each for each in app.dashboard.causes() if caller.covers(each.machine)]
-        return views.json_answer(schemas.Errors(items=error_group_views(found)))
+        return schemas.Errors(items=error_group_views(found))
 
-    return reply(await service_of(request).broad.ask(look))
+    return await operations.reply_read(request, look)
 
 
 router = Router(

@@ -14,8 +14,8 @@ from stateward.app import App
 from stateward.app.approver_links import link_url
 from stateward.core.model import clean_text
 from stateward.server import views
-from stateward.server.auth import Asked, caller_of, reply, service_of
-from stateward.server.operations import reply_once
+from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
+from stateward.server.operations import reply_once, reply_read
 from stateward.server.parameters import IdempotencyKey
 from stateward.storage.idempotency import Answer
 
@@ -57,7 +57,7 @@ async def create(
         return replace(app.approver_links.view(made), url=url)
 
     def answer(_: App, made: schemas.ReviewLink) -> Answer:
-        return replace(views.json_answer(made, status=201), is_secret=True)
+        return views.json_answer(made, status=201, is_secret=True)
 
     return await reply_once(request, key, act, answer)
 
@@ -71,14 +71,13 @@ async def create(
 )
 async def list_(request: Asked, record_id: FromPath[str]) -> Response[schemas.ReviewLinkList]:
     """For whom, by whom, until when, and what became of each."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> schemas.ReviewLinkList:
         own = app.approver_links
         found = [own.view(each) for each in own.of(record_id, machines=caller.machines)]
-        return views.json_answer(schemas.ReviewLinkList(items=found))
+        return schemas.ReviewLinkList(items=found)
 
-    return reply(await service_of(request).broad.ask(look))
+    return await reply_read(request, look)
 
 
 @delete(

@@ -11,7 +11,7 @@ from stateward import schemas
 from stateward.app import App
 from stateward.app.views import pending_view, review_view, statistics_view, task_view
 from stateward.core.approvals import person_of
-from stateward.core.model import SECOND
+from stateward.core.model import SECOND, Record
 from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
@@ -20,7 +20,6 @@ from stateward.server.auth import (
     Asked,
     Caller,
     caller_of,
-    expected_version,
     reply,
     service_of,
     trace_of,
@@ -105,12 +104,9 @@ async def statistics(
     request: Asked, days: StatisticsDays = DAYS_DEFAULT
 ) -> Response[schemas.ReviewStatistics]:
     """Of the last days, from the history. Without the right `admin`, of the people only the caller's own line."""
-    caller = caller_of(request)
-
-    def look(app: App) -> Answer:
-        return views.json_answer(statistics_for(app, caller, days))
-
-    return reply(await service_of(request).broad.ask(look))
+    return await operations.reply_read(
+        request, lambda app, caller: statistics_for(app, caller, days)
+    )
 
 
 def statistics_for(app: App, caller: Caller, days: int) -> schemas.ReviewStatistics:
@@ -199,15 +195,11 @@ async def decide(
     if_match: IfMatch = None,
 ) -> Response[schemas.Record]:
     """Approve, correct or reject a record in review. The first decision counts; a second is refused."""
-    deciding = _deciding(request, record_id, data, if_match)
-    content = (await request.body(), if_match or "")
-    return await operations.reply_once(
-        request,
-        key,
-        lambda app: app.reviews.decide(deciding),
-        views.record_answer,
-        content=content,
-    )
+
+    def act(app: App, caller: Caller, version: int | None) -> Record:
+        return app.reviews.decide(_deciding(request, caller, version, record_id, data))
+
+    return reply(await operations.change_record(request, act, key=key, if_match=if_match))
 
 
 @put(
@@ -228,18 +220,19 @@ async def hold(
 
     To decide the same again after undoing it, take another `Idempotency-Key`.
     """
-    deciding = _deciding(request, record_id, data, if_match)
-    content = (await request.body(), if_match or "")
-    answer = await operations.reply_once(
-        request,
-        key,
-        lambda app: app.reviews.hold(deciding),
-        _task_answer(caller_of(request).actor),
-        content=content,
+    caller = caller_of(request)
+
+    def act(app: App, _: Caller, version: int | None) -> Task:
+        return app.reviews.hold(_deciding(request, caller, version, record_id, data))
+
+    answered = _task_answer(caller.actor)
+    answer = await operations.change_record(
+        request, act, key=key, if_match=if_match, answer=answered
     )
     if REPLAYED in answer.headers:
-        await _check_standing(request, deciding, answer.content)
-    return answer
+        deciding = _deciding(request, caller, None, record_id, data)
+        await _check_standing(request, deciding, answer.body)
+    return reply(answer)
 
 
 async def _check_standing(request: Asked, deciding: DecisionRequest, earlier: bytes) -> None:
@@ -288,34 +281,32 @@ async def ask_opinion(
     if_match: IfMatch = None,
 ) -> Response[schemas.ReviewTask]:
     """The record stays in its review, and who was asked decides it. Who asked may ask again, also to take it back."""
-    caller = caller_of(request)
-    asking = OpinionRequest(
-        record_id=record_id,
-        actor=caller.actor,
-        to=data.to,
-        values=data.corrected,
-        is_blind=data.is_blind,
-        notes=data.notes,
-        version=expected_version(service_of(request), if_match),
-        machines=caller.machines,
-        trace=trace_of(request),
-        is_administrator=caller.may("admin"),
-    )
-    content = (await request.body(), if_match or "")
-    return await operations.reply_once(
-        request,
-        key,
-        lambda app: app.reviews.refer(asking),
-        _task_answer(caller.actor),
-        content=content,
+
+    def act(app: App, caller: Caller, version: int | None) -> Task:
+        asking = OpinionRequest(
+            record_id=record_id,
+            actor=caller.actor,
+            to=data.to,
+            values=data.corrected,
+            is_blind=data.is_blind,
+            notes=data.notes,
+            version=version,
+            machines=caller.machines,
+            trace=trace_of(request),
+            is_administrator=caller.may("admin"),
+        )
+        return app.reviews.refer(asking)
+
+    answer = _task_answer(caller_of(request).actor)
+    return reply(
+        await operations.change_record(request, act, key=key, if_match=if_match, answer=answer)
     )
 
 
 def _deciding(
-    request: Asked, record_id: str, data: schemas.ReviewRequest, if_match: str | None
+    request: Asked, caller: Caller, version: int | None, record_id: str, data: schemas.ReviewRequest
 ) -> DecisionRequest:
     """What a caller decides, as the engine takes it."""
-    caller = caller_of(request)
     return DecisionRequest(
         record_id=record_id,
         action=data.action,
@@ -324,7 +315,7 @@ def _deciding(
         notes=data.notes,
         reason_code=data.reason_code,
         moved=data.moved,
-        version=expected_version(service_of(request), if_match),
+        version=version,
         machines=caller.machines,
         trace=trace_of(request),
         is_administrator=caller.may("admin"),

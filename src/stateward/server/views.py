@@ -20,13 +20,18 @@ JSON = "application/json"
 
 
 def json_answer(
-    document: object, *, status: int = 200, headers: dict[str, str] | None = None
+    document: object,
+    *,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    is_secret: bool = False,
 ) -> Answer:
     """A document as an answer."""
     return Answer(
         status=status,
         headers={"Content-Type": JSON, **(headers or {})},
         body=msgspec.json.encode(document),
+        is_secret=is_secret,
     )
 
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from litestar import Response, Router, delete, get, post
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from stateward import schemas
 from stateward.app import App
@@ -36,7 +35,7 @@ from stateward.server.auth import (
     reply,
     service_of,
 )
-from stateward.server.operations import reply_once
+from stateward.server.operations import reply_once, reply_read
 from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import (
     ROWS_DEFAULT,
@@ -62,13 +61,12 @@ OptionalDisable = Annotated[schemas.DisableRequest | None, Body(description="Why
 )
 async def list_(request: Asked) -> Response[schemas.WebhookList]:
     """Without secrets."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> schemas.WebhookList:
         found = [each for each in app.notifications.webhooks() if covers(caller, each)]
-        return views.json_answer(schemas.WebhookList(items=[webhook_view(each) for each in found]))
+        return schemas.WebhookList(items=[webhook_view(each) for each in found])
 
-    return reply(await service_of(request).quick.ask(look))
+    return await reply_read(request, look, is_quick=True)
 
 
 @post("/", opt={"right": "admin"}, operation_id="createWebhook", summary="Create a webhook")
@@ -93,8 +91,7 @@ async def create(
     def answer(_: App, made: Webhook) -> Answer:
         headers = {"Location": f"/webhooks/{made.id}"}
         shown = webhook_view(made, secret=made.secret)
-        answered = views.json_answer(shown, status=201, headers=headers)
-        return replace(answered, is_secret=True)
+        return views.json_answer(shown, status=201, headers=headers, is_secret=True)
 
     return await reply_once(request, key, act, answer)
 
@@ -107,12 +104,11 @@ async def create(
 )
 async def show(request: Asked, webhook_id: FromPath[str]) -> Response[schemas.WebhookDocument]:
     """Without its secret."""
-    caller = caller_of(request)
-
-    def look(app: App) -> Answer:
-        return views.json_answer(webhook_view(get_visible_webhook(app, caller, webhook_id)))
-
-    return reply(await service_of(request).quick.ask(look))
+    return await reply_read(
+        request,
+        lambda app, caller: webhook_view(get_visible_webhook(app, caller, webhook_id)),
+        is_quick=True,
+    )
 
 
 @delete(
@@ -213,7 +209,7 @@ async def _answer_change(
 
     def answer(_: App, changed: Webhook) -> Answer:
         shown = webhook_view(changed, secret=changed.secret if is_secret_shown else UNSET)
-        return replace(views.json_answer(shown), is_secret=is_secret_shown)
+        return views.json_answer(shown, is_secret=is_secret_shown)
 
     return await reply_once(request, key, act, answer)
 
@@ -307,14 +303,13 @@ async def delivery(
     request: Asked, webhook_id: FromPath[str], message_id: FromPath[str]
 ) -> Response[schemas.DeliveryDocument]:
     """What was sent, what was answered, and why it is tried again."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> schemas.DeliveryDocument:
         get_visible_webhook(app, caller, webhook_id)
         found, attempts = app.notifications.delivery(_clean(webhook_id), _clean(message_id))
-        return views.json_answer(delivery_view(found, attempts))
+        return delivery_view(found, attempts)
 
-    return reply(await service_of(request).quick.ask(look))
+    return await reply_read(request, look, is_quick=True)
 
 
 @post(

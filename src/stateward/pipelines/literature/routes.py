@@ -27,6 +27,7 @@ from stateward.server.plugin_api import (
     App,
     Asked,
     Call,
+    Caller,
     IdempotencyKey,
     Refusal,
     UploadReceiver,
@@ -38,6 +39,7 @@ from stateward.server.plugin_api import (
     once_of,
     own_machine,
     reply,
+    reply_read,
     service_of,
     trace_of,
     write_once,
@@ -88,13 +90,12 @@ GivenPapers = Annotated[PapersRequest, Body(description="The entries of a list."
 )
 async def status(request: Asked) -> Response[Progress]:
     """As `stateward literature status` says it."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> Progress:
         own_machine(app, caller, MACHINE)
-        return json_answer(StoredPapers(app, caller.actor).status())
+        return StoredPapers(app, caller.actor).status()
 
-    return reply(await service_of(request).broad.ask(look))
+    return await reply_read(request, look)
 
 
 @get(
@@ -105,13 +106,12 @@ async def status(request: Asked) -> Response[Progress]:
 )
 async def duplicates(request: Asked) -> Response[SamePapers]:
     """They share an identifier, or title and year; the record that was indexed first is the canonical one."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> SamePapers:
         own_machine(app, caller, MACHINE)
-        return json_answer(SamePapers(items=StoredPapers(app, caller.actor).duplicates()))
+        return SamePapers(items=StoredPapers(app, caller.actor).duplicates())
 
-    return reply(await service_of(request).broad.ask(look))
+    return await reply_read(request, look)
 
 
 @get(
@@ -122,14 +122,13 @@ async def duplicates(request: Asked) -> Response[SamePapers]:
 )
 async def ir(request: Asked, record_id: FromPath[str]) -> Response[dict[str, Any]]:
     """Blocks with stable ids, kinds, text and places, as one document."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> dict[str, Any]:
         record = get_visible_record(app, caller, record_id, machine=MACHINE)
         found: Fields = StoredPapers(app, caller.actor).ir(record.id)
-        return json_answer(found)
+        return found
 
-    return reply(await service_of(request).broad.ask(look))
+    return await reply_read(request, look)
 
 
 @get(
@@ -142,13 +141,12 @@ async def citations(
     request: Asked, ids: CitedIds, format_: CitationFormat = "bibtex"
 ) -> Response[Citations]:
     """BibTeX, RIS or CSL-JSON, as one text; each paper has a key of its own in it."""
-    caller = caller_of(request)
 
-    def look(app: App) -> Answer:
+    def look(app: App, caller: Caller) -> Citations:
         records = [get_visible_record(app, caller, each, machine=MACHINE).id for each in ids]
-        return json_answer(StoredPapers(app, caller.actor).citations(records, format_))
+        return StoredPapers(app, caller.actor).citations(records, format_)
 
-    return reply(await service_of(request).broad.ask(look))
+    return await reply_read(request, look)
 
 
 @post(
