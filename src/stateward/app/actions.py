@@ -1,7 +1,7 @@
 """What people ask of records: retry, cancel, another priority, one by one or in bulk; and pauses of stages."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import msgspec
 from msgspec.structs import replace
@@ -117,18 +117,24 @@ class Actions:
         with self._store.transaction():
             found = self._store.load([each.record_id for each in commands], lock=True)
             answers = [_check(each, found.get(each.record_id)) for each in commands]
-            sound = [place for place, answer in enumerate(answers) if isinstance(answer, Record)]
-            events = [
-                self._event(commands[place], found[commands[place].record_id]) for place in sound
-            ]
-            decisions = self._coordinator.handle(events) if events else []
-            for place, decision in zip(sound, decisions, strict=True):
-                answers[place] = (
-                    self._ignored_error(commands[place], decision)
-                    if isinstance(decision, Ignored)
-                    else decision.change.record
-                )
-            return answers
+            sound = [pair for pair in zip(commands, answers, strict=True) if _is_sound(pair[1])]
+            made = self._answers_to(
+                [self._event(each, found[each.record_id]) for each, _ in sound],
+                [each.verb for each, _ in sound],
+            )
+            return [next(made) if _is_sound(each) else each for each in answers]
+
+    def _answers_to(
+        self, events: Sequence[Event], asked: Sequence[str]
+    ) -> Iterator[Record | StatewardError]:
+        """What became of each event: the record as it then is, or why what was `asked` could not be."""
+        decisions = self._coordinator.handle(events) if events else []
+        for event, what, decision in zip(events, asked, decisions, strict=True):
+            yield (
+                self._ignored_error(event, what, decision)
+                if isinstance(decision, Ignored)
+                else decision.change.record
+            )
 
     def _event(self, command: Command, record: Record) -> Event:
         return self._person_event(
@@ -160,17 +166,15 @@ class Actions:
             trace=trace,
         )
 
-    def _ignored_error(self, command: Command, ignored: Ignored) -> StatewardError:
-        # Read again: an earlier command of the same batch may have moved it.
-        record = self._store.load([command.record_id])[command.record_id]
+    def _ignored_error(self, event: Event, asked: str, ignored: Ignored) -> StatewardError:
+        # Read again: an earlier event of the same batch may have moved it.
+        record = self._store.load([event.record_id])[event.record_id]
         if ignored.reason in ("stale", "ahead", "duplicate"):
             return ConcurrentModification(record.id, expected=record.version)
         if ignored.reason == "not_allowed":
-            return _not_a_person(command.actor)
+            return _not_a_person(event.actor)
         allowed = self._registry.of(record).allowed_from(record.status)
-        return InvalidTransition(
-            record.id, expected=command.verb, found=record.status, allowed=allowed
-        )
+        return InvalidTransition(record.id, expected=asked, found=record.status, allowed=allowed)
 
     # Moves that a machine declares
 
@@ -190,28 +194,16 @@ class Actions:
         """
         with self._store.transaction():
             found = self._store.load(record_ids, lock=True)
-            answers: list[Record | StatewardError] = [
+            answers = [
                 self._declares(each, _visible(found.get(each), machines), event, version)
                 for each in record_ids
             ]
-            places = [place for place, each in enumerate(answers) if isinstance(each, Record)]
             events = [
-                self._person_event(event, found[record_ids[place]], actor=actor, reason=reason)
-                for place in places
+                self._person_event(event, each, actor=actor, reason=reason)
+                for each in filter(_is_sound, answers)
             ]
-            decisions = self._coordinator.handle(events) if events else []
-            for place, decision in zip(places, decisions, strict=True):
-                record = found[record_ids[place]]
-                if isinstance(decision, Ignored) and decision.reason == "not_allowed":
-                    answers[place] = _not_a_person(actor)
-                elif isinstance(decision, Ignored):
-                    allowed = self._registry.of(record).allowed_from(record.status)
-                    answers[place] = InvalidTransition(
-                        record.id, expected=event, found=record.status, allowed=allowed
-                    )
-                else:
-                    answers[place] = decision.change.record
-            return answers
+            made = self._answers_to(events, [event] * len(events))
+            return [next(made) if _is_sound(each) else each for each in answers]
 
     def _declares(
         self, record_id: str, record: Record | None, event: str, version: int | None
@@ -492,6 +484,10 @@ class _BulkCounter:
             examples=tuple(self._examples),
             refused_examples=tuple(self._refused_examples),
         )
+
+
+def _is_sound(answer: Record | StatewardError) -> TypeGuard[Record]:
+    return isinstance(answer, Record)
 
 
 def _visible(record: Record | None, machines: Sequence[str]) -> Record | None:
