@@ -13,11 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
+from stateward.storage import sqlite
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.storage.sqlite_schema import migrate_schema
 
-_open, _migrate = SqliteDatabase.__init__, SqliteDatabase._migrate
+_open = SqliteDatabase.__init__
 
 
 @contextlib.contextmanager
@@ -25,7 +28,7 @@ def copies_of_a_template() -> Iterator[None]:
     """While this is open, every new store of this process is a copy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SqliteDatabase, "__init__", open_copy)
-        patch.setattr(SqliteDatabase, "_migrate", copy_into_memory)
+        patch.setattr(sqlite, "migrate_schema", copy_into_memory)
         yield
 
 
@@ -34,7 +37,7 @@ def migrated_each_time() -> Iterator[None]:
     """While this is open, every new store is migrated, as it is where no test runs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SqliteDatabase, "__init__", _open)
-        patch.setattr(SqliteDatabase, "_migrate", _migrate)
+        patch.setattr(sqlite, "migrate_schema", migrate_schema)
         yield
 
 
@@ -58,11 +61,11 @@ def place_copy(path: Path) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def copy_into_memory(self: SqliteDatabase) -> None:
-    if self._path != MEMORY:
-        _migrate(self)
+def copy_into_memory(connection: apsw.Connection, path: str, transaction: Any) -> None:  # noqa: ANN401 - as given
+    if path != MEMORY:
+        migrate_schema(connection, path, transaction)
         return
-    with self._connection.backup("main", migrated_in_memory()._connection, "main") as copy:
+    with connection.backup("main", migrated_in_memory()._connection, "main") as copy:
         copy.step()
 
 

@@ -15,7 +15,7 @@ from stateward.app.restore import check_set, restore
 from stateward.cli.exit_codes import Exit
 from stateward.core.errors import StoreBroken, StoreFull
 from stateward.settings import Settings
-from stateward.storage.sqlite import snapshot
+from stateward.storage.sqlite_file import snapshot
 from tests.app.backups import backed_up, settings_at, submitted
 from tests.cli.shell import Shell
 

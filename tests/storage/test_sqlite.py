@@ -65,7 +65,7 @@ def test_a_version_that_does_not_announce_its_starts_is_refused(
     path = tmp_path / "store.db"
     SqliteDatabase(path).close()
     older = [each for each in migrations("sqlite") if each.number < 32]
-    monkeypatch.setattr("stateward.storage.sqlite.migrations", lambda _: older)
+    monkeypatch.setattr("stateward.storage.sqlite_schema.migrations", lambda _: older)
 
     with pytest.raises(StoreMismatch, match="newer Stateward"):
         SqliteDatabase(path)
@@ -166,7 +166,7 @@ def test_a_store_of_an_older_schema_is_copied_before_it_is_migrated(
     path = tmp_path / "store.db"
     steps = migrations("sqlite")
     with monkeypatch.context() as older:
-        older.setattr("stateward.storage.sqlite.migrations", lambda _: steps[:-1])
+        older.setattr("stateward.storage.sqlite_schema.migrations", lambda _: steps[:-1])
         SqliteDatabase(path).close()
     assert list(tmp_path.glob("*.before-*")) == []
 
@@ -185,7 +185,7 @@ def test_a_copy_of_an_earlier_upgrade_is_replaced_by_what_came_since(
     copy = tmp_path / f"store.db.before-schema-{len(steps)}"
     copy.write_bytes(b"of an upgrade from which someone went back")
     with monkeypatch.context() as older:
-        older.setattr("stateward.storage.sqlite.migrations", lambda _: steps[:-1])
+        older.setattr("stateward.storage.sqlite_schema.migrations", lambda _: steps[:-1])
         with closing(SqliteDatabase(path)) as database:
             database.insert(PAUSES, [a_pause("parse")])
 

@@ -284,7 +284,7 @@ def _open(path: Path) -> Iterator[Database]:
 
 
 def _snapshot(source: Path, to: Path, progress: Progress) -> None:
-    from stateward.storage.sqlite import snapshot
+    from stateward.storage.sqlite_file import snapshot
 
     snapshot(source, to, progress=lambda count: progress("pages", count))
 

@@ -12,7 +12,6 @@ Plans must not depend on how fresh the statistics are: a queue is empty when the
 Each hot statement has its index, and the session is configured to use it. This module never knows what a row means.
 """
 
-import selectors
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -29,8 +28,6 @@ from stateward.core.errors import (
 from stateward.core.failpoints import Point, point
 from stateward.storage.amcheck import amcheck_schema, index_damage
 from stateward.storage.database import (
-    TOPIC_WORK,
-    TOPICS,
     Cell,
     Exchanged,
     Keys,
@@ -74,6 +71,7 @@ from stateward.storage.postgres_sql import (
     quoted_names,
     update_sql,
 )
+from stateward.storage.postgres_wakeups import PostgresWakeup, known_topics
 from stateward.storage.schema_check import changed_in_postgres
 
 RUNNER_ROLE = "stateward_runner"
@@ -87,7 +85,6 @@ LOCK_S = 30  # a commit takes milliseconds: a longer wait means that a process h
 TRANSACTION_IDLE_S = 15.0
 COPY_ROWS_MIN = 16  # up to here a prepared statement is cheaper: COPY takes two round trips, and is parsed each time
 CHAINED_MAX = 3  # hashes by which one lane is extended in plain SQL; the function for any number of them costs more
-WAKEUP_PAUSE_S = 0.5  # between attempts to listen again, while the server is away
 
 # Scans and joins are switched off, because an empty queue makes a sequential scan look cheap in the statistics, and
 # the plan of a prepared statement outlives that moment. READ COMMITTED is enough: versions are compared, rows are
@@ -533,16 +530,16 @@ class PostgresDatabase:
 
     def notify(self, topics: Iterable[str]) -> None:
         """Wake the listeners once the current transaction is durable."""
-        known = _known_extensions(topics)
+        known = known_topics(topics)
         with self._lock:
             if self._depth:
                 self._notified |= known
             elif known:
                 self._run(lambda session: session.now(*notifying(known)))
 
-    def wakeup(self, *topics: str) -> "PostgresWakeup":
+    def wakeup(self, *topics: str) -> PostgresWakeup:
         """A wake-up for these topics, with a connection of its own."""
-        known = _known_extensions(topics)
+        known = known_topics(topics)
         if not known:
             raise StoreError("a wake-up needs a topic")
         with self._translate_errors():
@@ -635,99 +632,9 @@ class PostgresTransaction:
         self._database._leave(is_failed=kind is not None)
 
 
-class PostgresWakeup:
-    """LISTEN on a connection of its own. Losing it counts as a notification, because one may have been missed."""
-
-    def __init__(
-        self,
-        connect: Callable[[], Session],
-        topics: frozenset[str],
-        *,
-        on_close: Callable[["PostgresWakeup"], None],
-    ) -> None:
-        self._connect = connect
-        self._topics = topics
-        self._sql = ";".join(f"LISTEN {SCHEMA}_{topic}" for topic in sorted(topics))
-        self._on_close = on_close
-        self._session: Session | None = None
-        self._is_closed = False
-        # An epoll selector around the connection, because its descriptor stays the same when the connection is
-        # replaced: the selector of a caller keeps working after the server was restarted.
-        self._selector = selectors.DefaultSelector()
-        try:
-            self._listen()
-        except BaseException:
-            self._selector.close()
-            raise
-
-    def _listen(self) -> None:
-        session = self._connect()
-        try:
-            session.command(self._sql)
-            self._selector.register(session.socket, selectors.EVENT_READ)
-        except BaseException:
-            session.close()
-            raise
-        self._session = session
-
-    def fileno(self) -> int:
-        """A descriptor that becomes readable on a notification."""
-        return self._selector.fileno()
-
-    def clear(self) -> frozenset[str]:
-        """Forget past notifications; listen again if the connection was lost. The topics there may have been any of."""
-        if self._session is not None:
-            channels = self._session.drain_notifications()
-            if channels is not None:
-                return frozenset(each.removeprefix(f"{SCHEMA}_") for each in channels)
-            self._lose()
-        self._try_to_listen()
-        return self._topics  # some may have been missed
-
-    def wait(self, timeout_s: float) -> bool:
-        """Sleep until a notification; False when the time was up first."""
-        deadline = time.monotonic() + timeout_s
-        while self._session is None:
-            if self._try_to_listen():
-                return True
-            left = deadline - time.monotonic()
-            time.sleep(max(0.0, min(left, WAKEUP_PAUSE_S)))
-            if left <= WAKEUP_PAUSE_S:
-                return False
-        return bool(self._selector.select(max(0.0, deadline - time.monotonic())))
-
-    def _try_to_listen(self) -> bool:
-        with suppress(StoreUnreachable, psycopg.Error):
-            self._listen()
-        return self._session is not None
-
-    def _lose(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            for key in list(self._selector.get_map().values()):
-                self._selector.unregister(key.fileobj)
-            session.close()
-
-    def close(self) -> None:
-        """Stop listening."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._lose()
-            self._selector.close()
-            self._on_close(self)
-
-
 def migrate(url: str) -> None:
     """Bring the schema up to date; safe to run twice, and by two processes at once."""
     PostgresDatabase(url).close()
-
-
-def _known_extensions(topics: Iterable[str]) -> frozenset[str]:
-    given = frozenset(topics)
-    unknown = {each for each in given.difference(TOPICS) if not each.startswith(f"{TOPIC_WORK}_")}
-    if unknown:
-        raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
-    return given
 
 
 def _deleting(table: Table, keys: Sequence[Row], by: Sequence[str]) -> tuple[str, Columns]:

@@ -7,14 +7,12 @@ what the disk holds is then unknown until the file is reopened.
 """
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import NoReturn, cast
-from urllib.parse import quote
 
 import apsw
 import msgspec
@@ -28,7 +26,6 @@ from stateward.core.errors import (
 )
 from stateward.core.failpoints import Point, point
 from stateward.core.lanes import extend
-from stateward.regular_files import NOT_REGULAR
 from stateward.storage.database import (
     TOPIC_WORK,
     TOPICS,
@@ -42,24 +39,26 @@ from stateward.storage.database import (
     exchange_in_two,
 )
 from stateward.storage.lanes import LANES_GONE
-from stateward.storage.migrations import migrations
 from stateward.storage.pipe_wakeups import PipeWakeup, TopicPipes
 from stateward.storage.schema_check import changed_in_sqlite
+from stateward.storage.sqlite_file import (
+    BUSY_S,
+    FULL,
+    enter_wal,
+    read_only_connection,
+    refuse_special_files,
+)
+from stateward.storage.sqlite_schema import check_schema, migrate_schema, schema_version
 from stateward.storage.wal_reserve import WalReserve
 from stateward.storage.write_queue import Patience, WriteQueue
 
 MEMORY = ":memory:"
-APPLICATION_ID = 0x53_74_57_64  # "StWd" in the file header: tells our files from other SQLite files
-BUSY_S = 30.0  # how long to wait for another writer; a commit takes milliseconds, so this means that one hangs
 # 16 MB of WAL before a checkpoint (SQLite's default is 4): each checkpoint writes and syncs the main file.
 WAL_PAGES = 4000
-WAL_RETRY_S = 0.01
 PAGE_CACHE_KIB = 65_536  # the indexes of live records stay in memory; SQLite's default of 2 MB does not hold them
 STATEMENT_CACHE = 500  # a coordinator and a worker alone ask 230 distinct ones, and a full cache compiles them anew
 DAMAGE_MAX = 100  # sentences of a check of the file; the first ones show what happened
-SNAPSHOT_PAGES = 2000  # 8 MB between two reports of progress
 BATCH_MIN = 4  # below this, counting changes row by row is as quick as a savepoint
-FULL = "the disk that holds {path} is full; nothing was half-written: free some space and try again"
 # The shared-memory index of the WAL could not grow. It holds no data (it is rebuilt from the WAL), so unlike any
 # other I/O error this one passes when there is space again.
 NO_SPACE = frozenset({apsw.SQLITE_IOERR_SHMSIZE})
@@ -101,7 +100,7 @@ class SqliteDatabase:
         self._pipes: dict[str, TopicPipes] = {}
         self._reserve: WalReserve | None = None
         if self._wakeup_folder is not None:
-            _refuse_special_files(self._path)
+            refuse_special_files(self._path)
         if is_read_only:
             self._open_read_only()
             return
@@ -113,7 +112,7 @@ class SqliteDatabase:
                     os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             self._connection = apsw.Connection(self._path, statementcachesize=STATEMENT_CACHE)
             self._connection.set_busy_timeout(round(busy_s * 1000))
-            _enter_wal(self._connection, busy_s)
+            enter_wal(self._connection, busy_s)
             self._connection.set_busy_handler(Patience(busy_s).wait)
             self._execute = self._connection.execute
             # Otherwise SQLite compiles a statement anew whenever a parameter has another value, a limit for instance,
@@ -128,7 +127,7 @@ class SqliteDatabase:
             self._execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
             self._execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
             self._execute("PRAGMA temp_store = MEMORY")
-            self._migrate()
+            migrate_schema(self._connection, self._path, self.transaction)
             if is_durable and self._path != MEMORY:
                 self._reserve = WalReserve(self._connection.filename_wal, pages_max=WAL_PAGES)
 
@@ -138,21 +137,11 @@ class SqliteDatabase:
             self._connection = read_only_connection(Path(self._path))
             self._execute = self._connection.execute
             self._execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
-            found = self._schema_version()
-        steps = len(migrations("sqlite"))
-        if not found:
-            self.close()
-            raise StoreMismatch(
-                f"{self._path} holds no store yet: it was begun, and its tables were not written, as on a full disk; "
-                "free some space and give the command again"
-            )
-        if found != steps:
-            self.close()
-            age = "an older" if found < steps else "a newer"
-            raise StoreMismatch(
-                f"{self._path} was written by {age} Stateward (schema {found}, this one has {steps}), and nothing may "
-                "be written here: verify it with that version, or a copy in a folder that can be written to"
-            )
+            try:
+                check_schema(self._connection, self._path)
+            except StoreMismatch:
+                self.close()
+                raise
 
     # Transactions
 
@@ -445,74 +434,7 @@ class SqliteDatabase:
         self._wakeups.append(wakeup)
         return wakeup
 
-    # Schema
-
-    def _migrate(self) -> None:
-        """Bring the schema up to date; safe to run twice, and by two processes at once."""
-        steps = migrations("sqlite")
-        found = self._schema_version()
-        if found == len(steps):
-            return  # the usual start takes no write lock
-        if 0 < found < len(steps):
-            self._copy_before(found, len(steps))
-        with self.transaction():
-            done = self._schema_version()  # again: another process may have migrated meanwhile
-            if done > len(steps):
-                raise StoreMismatch(
-                    f"{self._path} was made by a newer Stateward (schema {done}, this one has "
-                    f"{len(steps)}); upgrade Stateward"
-                )
-            for step in steps[done:]:
-                try:
-                    self._execute(step.sql)
-                except apsw.SQLError as error:
-                    raise StoreMismatch(
-                        f"{self._path} says that it has schema {done}, but its tables are others ({error}); nothing "
-                        "was changed: restore a backup"
-                    ) from error
-            self._execute(f"PRAGMA user_version = {len(steps)}")
-            self._execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-    def _copy_before(self, found: int, version: int) -> None:
-        """Keep the file as the older version of Stateward left it, so that there is a way back.
-
-        A copy of an earlier upgrade, from which someone went back, does not have what came since.
-        """
-        if self._path == MEMORY:
-            return
-        copy = Path(f"{self._path}.before-schema-{version}")
-        unfinished = Path(f"{copy}.{os.getpid()}")
-        unfinished.unlink(missing_ok=True)
-        snapshot(Path(self._path), unfinished)
-        with closing(read_only_connection(unfinished)) as connection:
-            ((copied,),) = connection.execute("PRAGMA user_version").fetchall()
-        if copied == found:
-            unfinished.rename(copy)
-        else:  # another process has migrated meanwhile, and has made the copy
-            unfinished.unlink()
-
-    def _schema_version(self) -> int:
-        """How many migrations were made.
-
-        Three reads in one transaction, because another process may be migrating: its tables, its id and its version
-        appear together or not at all.
-        """
-        is_outermost = not self._connection.in_transaction
-        if is_outermost:
-            self._execute("BEGIN")
-        try:
-            ((application,),) = self._execute("PRAGMA application_id").fetchall()
-            ((tables,),) = self._execute("SELECT count(*) FROM sqlite_schema").fetchall()
-            if application != APPLICATION_ID and tables:
-                raise StoreMismatch(
-                    f"{self._path} is a database of another program; use another file"
-                )
-            ((version,),) = self._execute("PRAGMA user_version").fetchall()
-            return cast("int", version)
-        finally:
-            # A read that the disk failed has ended it already, and is the error that counts.
-            if is_outermost and self._connection.in_transaction:
-                self._execute("COMMIT")
+    # Administration
 
     def take_turns(self, names: Iterable[str]) -> None:
         """Nothing: of all that write to a file only one has a transaction open."""
@@ -568,7 +490,7 @@ class SqliteDatabase:
                 cast("int", synchronous), "EXTRA"
             ),
             "bytes": str(cast("int", pages) * cast("int", size)),
-            "schema": str(self._schema_version()),
+            "schema": str(schema_version(self._connection, self._path)),
         }
 
     def close(self) -> None:
@@ -637,115 +559,6 @@ class SqliteAsked:
 def _topic_of(topic: str) -> str:
     """The topic that listeners have a pipe for: a byte in a pipe costs too little to have one for each worker."""
     return TOPIC_WORK if topic.startswith(f"{TOPIC_WORK}_") else topic
-
-
-def _refuse_special_files(path: str) -> None:
-    """SQLite would read a named pipe until someone writes into it, and call it a failing disk at best."""
-    for each in (Path(f"{path}{end}") for end in ("", "-wal", "-shm", "-journal")):
-        if each.exists() and not each.is_file() and not each.is_dir():
-            raise StoreMismatch(
-                f"{each} is {NOT_REGULAR}: move it away, or name another data folder"
-            )
-
-
-def read_only_connection(path: Path) -> apsw.Connection:
-    """A connection that creates and changes no file.
-
-    Without a WAL no process has the file open and all of it is in it, so it can be read as one that cannot change. With
-    one SQLite must read it too, for which it needs the shared memory beside it, or may create it. A rollback journal is
-    nothing that Stateward makes: the next process that may write puts its pages into the file, so that what is read
-    without it proves nothing, and SQLite refuses to read past it.
-    """
-    has_journal = any(map(_size_of, (f"{path}-wal", f"{path}-journal")))
-    mode = "mode=ro" if has_journal else "mode=ro&immutable=1"
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return apsw.Connection(f"file:{quote(str(path.absolute()))}?{mode}", flags=flags)
-
-
-def snapshot(source: Path, to: Path, *, progress: Callable[[int], None] = lambda _: None) -> None:
-    """Copy a database file as it is at one moment, while others go on writing to it; all of it or nothing.
-
-    The source holds a read transaction: without one, each write of another process would begin the copy anew.
-    """
-    os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    try:
-        before = _versions(source)
-        reading, is_locked = _begin_reading(source)
-        writing = apsw.Connection(str(to))
-        try:
-            # Half a copy is of no use: a journal to undo it would only need more space.
-            writing.execute("PRAGMA journal_mode = OFF").fetchall()
-            with writing.backup("main", reading, "main") as copying:
-                while not copying.done:
-                    copying.step(SNAPSHOT_PAGES)
-                    progress(copying.page_count - copying.remaining)
-        finally:
-            writing.close()
-            reading.close()
-        if not is_locked and _versions(source) != before:
-            raise StoreFull(f"{source} was written to while it was copied: make the copy again")
-        with to.open("rb+") as file:
-            os.fsync(file.fileno())
-    except BaseException as error:
-        to.unlink()
-        if isinstance(error, apsw.FullError):
-            raise StoreFull(FULL.format(path=to)) from error
-        if isinstance(error, apsw.Error):
-            raise StoreBroken(f"{source} could not be copied: {error}") from error
-        raise
-
-
-def _begin_reading(source: Path) -> tuple[apsw.Connection, bool]:
-    """A connection that sees one moment, and whether SQLite knows of it.
-
-    It tells others so in files beside the database, which cannot be made on a full disk. There all of the database is
-    in its one file if there is nothing in the WAL, and that can be read, as long as nothing is written meanwhile.
-    """
-    try:
-        return _in_transaction(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)), True
-    except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError):
-        if _size_of(f"{source}-wal"):
-            raise
-        return _in_transaction(read_only_connection(source)), False
-
-
-def _in_transaction(connection: apsw.Connection) -> apsw.Connection:
-    try:
-        connection.set_busy_timeout(round(BUSY_S * 1000))
-        connection.execute("BEGIN").fetchall()
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-    except apsw.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _versions(path: Path) -> tuple[int, int, int]:
-    """What changes whenever something is written to a database file."""
-    state = path.stat()
-    return state.st_mtime_ns, state.st_size, _size_of(f"{path}-wal")
-
-
-def _size_of(path: str) -> int:
-    file = Path(path)
-    return file.stat().st_size if file.exists() else 0
-
-
-def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:
-    """Switch to WAL.
-
-    The busy timeout does not cover this: of two that meet a new file, SQLite refuses one at once.
-    """
-    deadline = time.monotonic() + busy_s
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except apsw.BusyError:
-            if time.monotonic() >= deadline:
-                raise
-            time.sleep(WAL_RETRY_S)
-        else:
-            return
 
 
 def _lane_end(*values: object) -> str:
