@@ -107,7 +107,8 @@ def test_a_newest_row_without_a_balance_may_not_be_booked() -> None:
 def test_a_status_is_known_by_a_word_of_it_that_nothing_denies() -> None:
     assert booking_status("PAYMENT CANCELED") == "failed"
     assert (booking_status("Payment sent"), is_known("Payment sent")) == ("", True)
-    assert not is_known("not completed")
+    assert booking_status("not completed") == "failed"
+    assert not is_known("not as usual completed")
 
 
 @pytest.mark.parametrize(

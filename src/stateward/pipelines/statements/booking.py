@@ -275,6 +275,8 @@ def _kind(text: str) -> str:
     """By the whole status, or by the one kind of known words in a phrase that denies nothing."""
     phrase = text.strip().casefold()
     words = phrase.replace("_", " ").replace("-", " ").split()
+    if len(words) == 2 and words[0] in NEGATIONS and words[1] in BOOKED and phrase not in KNOWN:
+        return "failed"  # "not approved"
     if phrase not in KNOWN and (len(words) > PHRASE_WORDS_MAX or NEGATIONS & {*words}):
         return ""
     told = {phrase} if phrase in KNOWN else {*words, *_dense_words(phrase)}

@@ -40,6 +40,15 @@ FOLLOWING_ROWS_MIN = 3  # before a column of amounts is taken for balances that 
 BLOCK_ROWS_MIN = 3  # rows of an account, on average, before one block each makes it an own one
 NAMES_MIN = 4  # rows: fewer show no column of names
 NAMES_DISTINCT_MIN = 0.6
+# What only says together whether a row went through: NOK alone is a currency, KO a word of names.
+OUTCOMES = (
+    {"ok", "nok"},
+    {"ok", "ko"},
+    {"ok", "nok", ""},
+    {"ok", "not ok"},
+    {"ok", "nio"},
+    {"io", "nio"},
+)
 MONEY = ("amount", "debit", "credit", "balance")
 
 
@@ -223,6 +232,8 @@ def _unnamed_role(column: Cells) -> str:
 def is_status(filled: Iterable[str]) -> bool:
     """Whether all texts of a column say whether something is booked, and one says that it is not."""
     words = {text.casefold() for text in filled}
+    if words in OUTCOMES:
+        return True
     return words <= booking.KNOWN and bool(words & booking.NOT_BOOKED)
 
 
@@ -287,8 +298,7 @@ def _resolve(
     _choose_currency(roles, claimed)
     if "amount" in roles and headings.simplify(names[roles["amount"]]) in NET:
         roles.pop("fee", None)  # it is already taken off
-    if "account" in roles and not _is_own_account([row[roles["account"]] for row in body]):
-        del roles["account"]
+    _choose_account(roles, claimed, body)
     if "amount" in roles and {"debit", "credit"} <= roles.keys():
         if filled_share(body, roles["amount"]) >= MOST:
             del roles["debit"], roles["credit"]
@@ -511,11 +521,37 @@ def _own_amount(
     return max(amounts, key=lambda i: (filled_share(body, i) >= MOST, -amounts.index(i)))
 
 
+def _choose_account(
+    roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
+) -> None:
+    """Of several columns of own accounts, the one that tells most of them apart: by a number rather than by a name."""
+    columns = {i: [row[i].strip() for row in body] for i in claimed.get("account", ())}
+    own = [i for i, column in columns.items() if _is_own_account(column)]
+    # A name and a number that stand for each other tell of one account, which a few rows may be of.
+    for one, other in () if own else permutations(columns, 2):
+        kinds = len(set(columns[one]))
+        pairs = set(zip(columns[one], columns[other], strict=True))
+        if kinds == len(set(columns[other])) == len(pairs) <= len(body) // 3 and all(columns[one]):
+            own = [one, other]
+    roles.pop("account", None)
+    if own:
+        roles["account"] = max(
+            own,
+            key=lambda i: (
+                len(set(columns[i])),
+                sum(any(map(str.isdigit, text)) for text in columns[i]),
+                -i,
+            ),
+        )
+
+
 def _is_own_account(column: Cells) -> bool:
     """Whether a column holds own accounts and not those of counterparties: always filled, with few values."""
     filled = [cell.strip() for cell in column if cell.strip()]
-    few = max(2, len(column) // 5)
     kinds = len(set(filled))
+    # Few rows may show a few accounts, if none of them has only one row.
+    is_repeated = kinds > 0 and min(Counter(filled).values()) > 1
+    few = max(2, len(column) // (3 if is_repeated else 5))
     # An export of several accounts has the rows of each in one block.
     blocks = 1 + sum(one != other for one, other in pairwise(filled))
     is_few = kinds <= few or (kinds == blocks and BLOCK_ROWS_MIN * kinds <= len(filled))

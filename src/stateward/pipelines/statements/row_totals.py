@@ -14,6 +14,7 @@ from typing import NamedTuple
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import headings, interpret
+from stateward.pipelines.statements.booking import booking_status
 from stateward.pipelines.statements.layout import Cells, ColumnLayout
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow
 from stateward.pipelines.statements.table_cells import is_label
@@ -82,7 +83,10 @@ def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerm
     rows = [row for row in rows if row.line not in balances]
     values = [row.value for row in rows if row.value is not None and not row.fact]
     out, into = sum(v for v in values if v < 0), sum(v for v in values if v > 0)
-    sums = {out + into, -out - into, into, -into, out, -out}
+    sums = _sums_of(values)
+    # Banks may add up what is not booked yet, too.
+    if unbooked := _unbooked_values(layout, body, terms, make):
+        sums |= _sums_of([*values, *unbooked])
     named = [row for row in rows if row.fact in TOTALS]
     proven = {row.line for row in named if row.value in sums}
     below = _rows_below(layout, body, terms, make)
@@ -111,6 +115,31 @@ def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerm
         frozenset(abs(Decimal(value)) for value in known),
         terms.decimal,
     )
+
+
+def _sums_of(values: Sequence[Decimal]) -> set[Decimal]:
+    """All that a total of these amounts may be: of both sides or of one, with either sign."""
+    out, into = sum((v for v in values if v < 0), ZERO), sum((v for v in values if v > 0), ZERO)
+    return {out + into, -out - into, into, -into, out, -out}
+
+
+def _unbooked_values(
+    layout: ColumnLayout,
+    body: Sequence[Record],
+    terms: ReadingTerms,
+    make: Callable[[int, list[str]], StatementRow],
+) -> list[Decimal]:
+    """The amounts of rows that have no day of booking, because they are not booked by their status."""
+    if layout.status < 0:
+        return []
+    rows = [
+        _named_row(layout, line, cells, terms, make)
+        for line, cells in body
+        if len(cells) == layout.width
+        and booking_status(cells[layout.status])
+        and not dates.is_date(cells[layout.date])
+    ]
+    return [row.value for row in rows if row.value is not None]
 
 
 def _inner_sums(rows: Sequence[NamedRow]) -> Iterator[int]:

@@ -132,6 +132,7 @@ class StatementTable:
         self._other_heading = 0  # the line of a second heading, of other columns
         self._doubtful = ""  # a title between the rows that may be of what is not booked
         self._account = ""  # that of the row at hand, by what is named above it
+        self._ends_currency = ""  # that of the first balance among the rows
         self._has_accounts = False  # whether another one is named among the rows
         self._is_after_gap = False  # whether an empty row stands above the row at hand
         self._totals = RowTotals()
@@ -157,7 +158,8 @@ class StatementTable:
                 code="UNKNOWN_FORMAT",
             )
         self._reading.decisions += layout.decisions
-        before, body = head[: layout.body_at], head[layout.body_at :]
+        before, printed = head[: layout.body_at], head[layout.body_at :]
+        body = _fit_rows(layout, printed)
         is_whole = len(head) < HEAD_ROWS
         title = next((d for _, cells in reversed(before) if (d := section_title(cells))), 0)
         self._title = {1: "+", -1: "-"}.get(title, "")
@@ -197,9 +199,10 @@ class StatementTable:
         full = (cells for _, cells in above if len(cells) == layout.width)
         self._last_texts = frozenset(cells[-1].strip() for cells in full)
         self._account = hints.account or facts.get("account", "")
+        printed = printed[len(printed) - len(body) :]
         rows = self._count_rows(
             booking.with_unbooked(
-                self._rows(layout, terms, chain(body, stream)),
+                self._rows(layout, terms, chain(printed, stream)),
                 self._doubt_booking,
                 [name for name in layout.headings if booking.is_of_annulled(name)],
                 [name for name in layout.headings if booking.is_of_booked(name)],
@@ -399,6 +402,7 @@ class StatementTable:
         if "opening" in labels and texts:
             self._log_row(f"line {line} is the opening balance {texts[0]}: {raw_text(cells)}")
             self._doubt_balance(layout, line, cells)
+            self._is_of_first_currency(layout, cells)
             return body[1:], {"opening": texts[0]}
         return body, {}
 
@@ -770,8 +774,13 @@ class StatementTable:
         if not printed and layout.status < 0:  # then another cell may say why
             printed = next(filter(booking.booking_status, cells), "").strip()
             status = booking.booking_status(printed)
-        for index in (layout.other_date, layout.value_date):
-            if dates.is_date(cells[index]):
+        # What calls itself not booked may have any day; else only a column that is known to stand in is asked.
+        is_unbooked = status or (
+            layout.status >= 0 and booking.booking_status(cells[layout.status])
+        )
+        spare = (other_date(layout, cells),) if is_unbooked else ()
+        for index in (layout.other_date, layout.value_date, *spare):
+            if index >= 0 and dates.is_date(cells[index]):
                 cells[layout.date] = cells[index]
                 if status and layout.status >= 0:
                     cells[layout.status] = cells[layout.status] or printed
@@ -837,12 +846,20 @@ class StatementTable:
         account = found.get("account", "")
         if account and not self._source.hints.account and is_other_number(account, self._account):
             self._account, self._has_accounts = account, True
+        is_own = self._is_of_first_currency(layout, cells)
         for name, text in found.items():
             if name in ("closing", "opening", "debits", "credits"):
                 value = text or self._first_amount(layout, cells)
-                if value:
+                if value and is_own:
                     self._reading.late[name] = value
         self._log_row(f"line {line} is {' and '.join(found)}, no transaction: {raw_text(cells)}")
+
+    def _is_of_first_currency(self, layout: ColumnLayout, cells: Sequence[str]) -> bool:
+        """Whether a balance is in the currency of the first one: each currency of an account has its own."""
+        at = layout.currency
+        own = cells[at].strip() if 0 <= at < len(cells) else ""
+        self._ends_currency = self._ends_currency or own
+        return own in ("", self._ends_currency)
 
     def _first_amount(self, layout: ColumnLayout, cells: Sequence[str]) -> str:
         order = (layout.balance, layout.amount, layout.credit, layout.debit)
@@ -868,6 +885,16 @@ class StatementTable:
             self._reading.decisions.append(sentence)
         elif self._logged_rows == LOGGED_ROWS_MAX + 1:
             self._reading.decisions.append("more such lines are not listed")
+
+
+def _fit_rows(layout: ColumnLayout, body: Sequence[Record]) -> list[Record]:
+    """The rows as they are read: those that lack only empty cells at their end show as much as the others."""
+    return [(line, _fit_cells(layout, cells)) for line, cells in body]
+
+
+def _fit_cells(layout: ColumnLayout, cells: list[str]) -> list[str]:
+    fitted = layout.fit(cells) if 1 < len(cells) != layout.width else None
+    return cells if fitted is None else fitted[0]
 
 
 def continue_text(row: StatementRow, text: str) -> StatementRow:
