@@ -36,6 +36,17 @@ _MINOR = re.compile(
     r"(?i)(?:\b|_)(?:in[ _])?(?:pence|pennies|cents?|centimes?|centavos|kopecks|grosze?|öre|øre"
     r"|minor(?:[ _]units?)?)(?:\b|$)"
 )
+# Above lots of shares and rates of exchange, which are no amounts of an account.
+_NO_AMOUNTS = frozenset(
+    """price prices quantity qty shares units unit rate nav kurs menge anzahl stuck stuckzahl preis stuckpreis prix
+    cours quantite precio titulos prezzo quantita aantal koers cena ilosc antal antall pris hinta preco""".split()
+)
+# What a heading says of the unit of its amounts, where that is none of a currency.
+_IN_THOUSANDS = re.compile(
+    r"(?i)\b(?:thousands?|tsd|tausend|milliers|miles de|migliaia|duizend(?:en)?|tusind|tusen|tys|millions?|mio|mln"
+    r"|тыс|млн)\b"
+    r"|\(0{3}(?:'?s)?\)|[€$£]\s?0{3}|[x×]\s?1[.,' ]?000|[€$£][km]\b|\bk[€$£]|[千万]元"
+)
 _CODE = re.compile(r"\b[A-Z]{3}\b")
 _OF_CASH = re.compile(
     r"bargeld|geldautomat|\batm\b|cash (?:withdrawal|machine|advance)|withdrawal|retrait|\bdab\b|cajero|reintegro"
@@ -78,12 +89,49 @@ def rival_problems(
     if not is_proven and (edge := _odd_edge(layout, booked, terms)):
         message = f"the {edge} row lacks what every other row has: it may be a balance or a total"
         yield StatementProblem(code="TOTAL_SUSPECTED", message=message)
+    if name := _in_thousands(layout):
+        message = f"by its heading, {name!r} has thousands or millions; the figures were taken as they are printed"
+        yield StatementProblem(code="UNIT_UNPROVEN", message=message)
+    if name := _open_settlement(layout, booked):
+        message = (
+            f"rows have no date in {name!r}, as others have, and no balance: they may not be booked"
+        )
+        yield StatementProblem(code="BOOKING_UNPROVEN", message=message)
     if word := _unbooked_word(layout, booked):
         message = f"rows have {word!r} in a column that is no status: they may not be booked"
         yield StatementProblem(code="STATUS_UNKNOWN", message=message)
     if _is_without_cents(layout, booked, currency):
         message = f"no amount in {currency} has decimals: they may be cents"
         yield StatementProblem(code="UNIT_UNPROVEN", message=message)
+
+
+def _in_thousands(layout: ColumnLayout) -> str:
+    """The heading of a column of amounts that says that these are thousands, or ""."""
+    named = (layout.headings[i] for i in layout.amounts)
+    return next((name for name in named if _IN_THOUSANDS.search(name)), "")
+
+
+def _open_settlement(layout: ColumnLayout, booked: Sequence[Cells]) -> str:
+    """The heading of the days on which rows were settled, where most rows have one and others nothing instead."""
+    if layout.status >= 0 or not layout.is_headed or len(booked) < EDGE_ROWS_MIN:
+        return ""
+    for index, heading in enumerate(layout.headings):
+        if index == layout.date or _SETTLED.isdisjoint(headings.simplify(heading).split()):
+            continue
+        texts = [cells[index].strip() for cells in booked]
+        days = sum(map(dates.is_date, texts))
+        bare = [cells for cells, text in zip(booked, texts, strict=True) if not text]
+        if not bare or days + len(bare) < len(booked) or days < len(booked) * FILLED:
+            continue
+        # What is still to be booked is the newest, and stands at one end.
+        is_edge = not any(texts[: len(bare)]) or not any(texts[-len(bare) :])
+        is_balanced = layout.balance >= 0 and all(cells[layout.balance].strip() for cells in bare)
+        if is_edge and not is_balanced:
+            return heading
+    return ""
+
+
+_SETTLED = frozenset("settled settle posted posting cleared booked booking completed".split())
 
 
 def _rival_sides(layout: ColumnLayout, booked: Sequence[Cells]) -> tuple[int, ...]:
@@ -203,6 +251,8 @@ def _rival_amount(
     own = [money.amount(cells[layout.amount], terms.decimal) for cells in booked]
     for index, heading in enumerate(layout.headings):
         role = headings.role_of(heading) if layout.is_headed else "amount"
+        if not _NO_AMOUNTS.isdisjoint(headings.simplify(heading).split()):
+            continue
         texts = [cells[index] for cells in booked]
         if index in taken or role not in ("amount", "") or (not role and not _are_prices(texts)):
             continue
