@@ -39,6 +39,7 @@ MAJORITY = 0.5
 UNNAMED_ROWS = 4
 MANY = 6  # rows, before a share of them means something
 CLEARLY_IN = 0.6  # of many amounts beside balances are positive where the balance may be a debt: payments are few
+EVENLY_ROWS = 10  # rows, before a file with as many amounts of either sign is that of no card
 CLEARLY_OUT = 0.4  # of many amounts may be money in, before their signs need a word that agrees
 BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
 NET_NAMES = frozenset({"net", "net amount", "netto", "net total"})
@@ -371,7 +372,7 @@ def _one_column(
     if headings.names_charges(name) and _is_owed(body, terms) and not votes.strong_agree:
         return SignRule("flipped", f"amounts below {name!r} were charged")
     if not is_signed:
-        return _unsigned_rule(hints, votes)
+        return _unsigned_rule(hints, votes, len(body))
     if marked.agree and {money.mark_sign(row.mark) for row, _ in body} >= {1, -1}:
         name = layout.headings[layout.mark]
         return SignRule("printed", f"amounts carry their sign, and the column {name!r} agrees")
@@ -450,7 +451,8 @@ def _printed_by_balances(
     if votes.decisive_against and votes.is_refuted:
         return SignRule("flipped", debt, balances="owed")
     share = CLEARLY_IN if len(body) >= MANY and not hints.is_card else MAJORITY
-    if votes.agree or not _is_owed(body, terms, share=share):
+    is_deposit = not hints.is_card and _is_of_deposits(body)
+    if votes.agree or is_deposit or not _is_owed(body, terms, share=share):
         if hints.is_card and votes.is_doubted:
             problem = f"words of {votes.against} rows contradict their printed sign"
             return SignRule("printed", "amounts and balances carry their sign", problem)
@@ -461,7 +463,9 @@ def _printed_by_balances(
     return SignRule("flipped", debt, problem, balances="owed")
 
 
-def _unsigned_rule(hints: Hints, votes: DirectionVotes) -> SignRule:
+def _unsigned_rule(hints: Hints, votes: DirectionVotes, count: int) -> SignRule:
+    if not hints.is_card and votes.strong_agree == count:
+        return SignRule("printed", "no amount has a sign, and words of every row call it money in")
     if hints.is_card and votes.strong_against >= SEVERAL and not votes.agree:
         return SignRule("flipped", "charges of a card have no sign, and words call them purchases")
     if hints.is_card:
@@ -487,7 +491,12 @@ def _by_words(
     if hints.is_card and _is_owed(body, terms):
         why = "most amounts of the card are positive, so they are purchases"
         return SignRule("flipped", why, f"{why}; no balance and no word proves it")
-    if hints.is_card or _is_owed(body, terms, share=CLEARLY_OUT if len(body) >= MANY else MAJORITY):
+    share = CLEARLY_OUT if len(body) >= MANY else MAJORITY
+    if (
+        len(body) >= EVENLY_ROWS
+    ):  # however its signs were turned, half of what a card lists would be paid back
+        share = CLEARLY_IN
+    if hints.is_card or (_is_owed(body, terms, share=share) and not _is_of_deposits(body)):
         problem = "most amounts are money in as printed, and no balance and no word proves it"
         problem = (
             "no balance and no word proves which sign is money in" if hints.is_card else problem
@@ -500,6 +509,14 @@ def _is_owed(body: Sequence[SignedRow], terms: ReadingTerms, *, share: float = M
     """Whether most amounts are positive, as purchases of a card are where charges are printed so."""
     values = [v for row, _ in body if (v := money.amount(row.amount, terms.decimal))]
     return sum(value > 0 for value in values) > len(values) * share
+
+
+def _is_of_deposits(body: Sequence[SignedRow]) -> bool:
+    """Whether each row names the account that it is of, and that has an IBAN: it is no card, and no debt."""
+    return bool(body) and all(_IBAN.match(row.account.strip()) for row, _ in body)
+
+
+_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}\b")
 
 
 def _votes(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> DirectionVotes:

@@ -1,0 +1,62 @@
+"""Where nothing but the amounts themselves shows what their signs mean."""
+
+from pathlib import Path
+
+from tests.pipelines.statements.reading import read_bytes
+
+# Texts without any word of money in or out.
+TEXTS = ["Abcd", "Efgh", "Ijkl", "Mnop", "Qrst", "Uvwx", "Yzab", "Cdef", "Ghij", "Klmn"]
+
+
+def _lines(amounts: list[str], account: str) -> str:
+    rows = zip(TEXTS, amounts, strict=False)
+    return "".join(
+        f"2026-03-{n:02};{account};{text};{amount}\n"
+        for n, (text, amount) in enumerate(rows, start=1)
+    )
+
+
+EVEN = ["-4.50", "10.00", "-3.20", "8.00", "-7.10", "5.00", "-1.30", "4.00", "2.00", "6.00"]
+
+
+def test_a_file_with_as_many_amounts_of_either_sign_is_that_of_no_card(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, "Date;Ref;Description;Amount\n" + _lines(EVEN, "x"))
+
+    assert read.amounts == EVEN
+    assert "SIGN_UNPROVEN" not in read.flags
+
+
+def test_a_few_such_rows_prove_nothing(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, "Date;Ref;Description;Amount\n" + _lines(EVEN[:6], "x"))
+
+    assert "SIGN_UNPROVEN" in read.flags
+
+
+def test_an_account_with_an_iban_is_no_debt(tmp_path: Path) -> None:
+    balances = ["500.00", "480.00", "490.00", "515.00"]
+    amounts = ["400.00", "-20.00", "10.00", "25.00"]
+    rows = "".join(
+        f"2026-03-0{n};XX11111111111111;{text};{amount};{after}\n"
+        for n, (text, amount, after) in enumerate(
+            zip(TEXTS, amounts, balances, strict=False), start=1
+        )
+    )
+
+    with_iban = read_bytes(tmp_path, "Date;Account;Description;Amount;Balance\n" + rows)
+    without = read_bytes(
+        tmp_path,
+        "Date;Account;Description;Amount;Balance\n" + rows.replace("XX11111111111111", "7"),
+    )
+
+    assert with_iban.amounts == amounts
+    assert with_iban.flags == []
+    assert "SIGN_UNPROVEN" in without.flags
+
+
+def test_words_of_every_row_stand_for_a_sign_that_none_has(tmp_path: Path) -> None:
+    head = "Data transakcji;Typ transakcji;Opis;Kwota;Waluta\n"
+    row = "2026-03-1{};Przelew przychodzący;{};6000,00;PLN\n"
+    text = head + row.format(4, "Abcd") + row.format(5, "Efgh")
+
+    assert read_bytes(tmp_path, text).flags == []
+    assert "SIGN_UNPROVEN" in read_bytes(tmp_path, text + "2026-03-16;Inne;Ijkl;100,00;PLN\n").flags
