@@ -173,3 +173,16 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     for decimal in ".,":
         value = money.amount(text, decimal)
         assert value is None or value.is_finite()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("'579,68 USD", "579.68"), ("'USD 9.126,07", "9126.07"), ("'-8.582,07 €", "-8582.07")],
+)
+def test_what_keeps_a_cell_a_text_is_no_part_of_its_amount(text: str, value: str) -> None:
+    assert str(money.amount(text, ",")) == value
+
+
+@pytest.mark.parametrize("text", ["'00012345", "'99-88-74", "'919191****1,00"])
+def test_numbers_that_a_sheet_keeps_as_texts_are_no_amounts(text: str) -> None:
+    assert not money.is_amount(text)

@@ -293,6 +293,8 @@ def _split_amount(text: str) -> _AmountParts | None:
     # Asterisks keep a printed amount from being added to.
     before, after = text[: found.start()].lstrip("*"), text[found.end() :].rstrip("*")
     figure = found["figure"]
+    if before[:1] == "'" and ("." in figure or "," in figure):
+        before = before[1:]  # what a sheet puts before a cell that is to stay a text
     negatives = 0
     if "(" in before and ")" in after:
         before, after = before.replace("(", "", 1), after.replace(")", "", 1)
