@@ -183,6 +183,70 @@ def test_a_total_that_is_rounded_to_coins_is_the_one_that_was_paid() -> None:
     assert receipt.notes == ()
 
 
+def test_a_total_is_rounded_as_a_line_below_says_where_no_payment_is_read() -> None:
+    receipt = read(
+        "KEDAI RUNCIT JAYA\n12/05/2025\nTotal RM 181.98\nRounding Adjustment RM .02\nRounding RM 182.00\nCREDIT 182.00"
+    )
+
+    assert field(receipt, "total").value == "182.00"
+
+
+def test_the_totals_of_a_table_of_taxes_are_not_that_of_the_receipt() -> None:
+    receipt = read(
+        "CORNER CAFE LTD\n14/02/2026\nTOTAL 11.60\nVAT SUMMARY\nRate Net VAT\nA 20% 10.94 0.66\nTotal: 10.94 0.66"
+    )
+
+    assert field(receipt, "total").value == "11.60"
+
+
+def test_a_total_below_a_table_of_taxes_is_that_of_the_receipt() -> None:
+    receipt = read("CORNER CAFE LTD\n14/02/2026\nVAT Summary\nA 20% 9.67 1.93\nTOTAL 11.60")
+
+    assert field(receipt, "total").value == "11.60"
+
+
+def test_a_payment_of_which_change_is_given_back_agrees_with_the_total() -> None:
+    receipt = read("SHOP LTD\n14/02/2026\nGrand Total 3.90\nPayment 5.00\nChange Due 01.10")
+
+    assert field(receipt, "total").value == "3.90"
+    assert field(receipt, "total").confidence == 97
+    assert receipt.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "day"),
+    [
+        ("12, Jalan Kenari 4", "2026-04-03"),
+        ("Kiwi Tools Pty Ltd", "2026-04-03"),
+        ("Singapore Noodles 8.00", None),  # a dish says nothing of a country
+    ],
+)
+def test_the_order_of_a_date_is_that_of_the_country_whose_words_are_printed(
+    place: str, day: str | None
+) -> None:
+    receipt = read(f"CORNER STORE\n{place}\n03/04/2026\nTotal 5.00")
+
+    assert field(receipt, "date").value == day
+
+
+@pytest.mark.parametrize(
+    ("head", "merchant"),
+    [
+        ("MEGA HARDWARE SDN BHD (812345-M)\nJALAN 4", "MEGA HARDWARE SDN BHD"),
+        ("BOOK CORNER\nCO. (M) SDN BHD\n(Co. No. 112233-W)", "BOOK CORNER CO. (M) SDN BHD"),
+        ("LUCKY HARDWARE\nENTERPRISE(NORTH\nHILL) LTD\n822737-X", "LUCKY HARDWARE ENTERPRISE(NORTH HILL) LTD"),
+        ("Rosa's Chicken Kitchen\nLtd\nUnit 4", "Rosa's Chicken Kitchen Ltd"),
+        ("ANY STATIONERY SHOP\nOwned by\nOTHER SUPPLY SDN BHD", "ANY STATIONERY SHOP"),
+        ("Goods sold are not returnable.\nFair Cash & Carry Sdn.Bhd", "Fair Cash & Carry Sdn.Bhd"),
+        ("Cafe Nord (since 1988)", "Cafe Nord (since 1988)"),
+    ],
+)  # fmt: skip
+def test_a_name_is_whole_and_without_its_number_in_a_register(head: str, merchant: str) -> None:
+    receipt = read(f"{head}\n14/11/2026\nMilk 1.95\nTOTAL 1.95\nVISA 1.95")
+
+    assert values(receipt)["merchant"] == merchant
+
+
 def test_a_lost_decimal_sign_is_seen_by_the_payment() -> None:
     assert field(read("SHOP LTD\n14/02/2026\nTotal 8817\nVisa 88.17"), "total").value == "88.17"
 

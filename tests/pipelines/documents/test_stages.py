@@ -175,6 +175,21 @@ def test_the_notes_of_the_pages_stay_when_the_receipt_has_notes_too(
     assert codes == ["BLANK_PAGES", "DATE_NOT_FOUND", "TOTAL_NOT_FOUND"]
 
 
+def test_a_receipt_that_contradicts_itself_is_flagged_beside_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = BytesIO()
+    Image.effect_noise((400, 400), 60).save(data, "JPEG")
+    path = tmp_path / "torn.jpg"
+    path.write_bytes(data.getvalue()[: len(data.getvalue()) // 2])
+    text = "ACME LTD\n14/02/2026\nTotal 18.90\nVisa 13.90"
+    monkeypatch.setattr(stages, "Recognizer", Recorded(recorded_page(*text.splitlines())))
+
+    found = indexed(path, completed(attempt(path)), labels={"source_type": "receipt"})
+
+    assert found.facts["flags"] == ["TRUNCATED", "TOTAL_DISAGREES"]
+
+
 def test_blank_and_unsure_pages_are_noted_and_truncated_ones_flagged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

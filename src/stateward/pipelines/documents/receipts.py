@@ -24,6 +24,7 @@ LINES_MAX = 600
 WORDS_MAX = 450  # a longer document is no receipt
 PAGES_MAX = 3
 MERCHANT_LINES = 8
+NAME_LINES_MAX = 3
 HEADINGS_MIN = 2
 UNSURE = 60  # the confidence of a figure below which it may be misread
 CENT = Decimal("0.01")
@@ -34,6 +35,7 @@ NOT_FOUND, AMBIGUOUS, NO_DATE = "TOTAL_NOT_FOUND", "DATE_AMBIGUOUS", "DATE_NOT_F
 # A currency may be glued to its figure: RM26.00.
 _FIGURE = re.compile(
     r"(?<![\d.,])(?<![^\W\d_]{4})[-\u2212]?\d{1,3}(?:(?:[.,'\u2019]\d{3})+|\d{0,6})[.,]\d{2}(?![\d]|[.,]\d)"
+    r"|(?<!\S)[-\u2212]?\.\d{2}(?!\S)"  # Rounding .02
 )
 # 1 018,70: thousands parted by a blank. A quantity may stand before a price, too, but wider apart.
 _BLANK = " \u00a0\u202f"
@@ -59,6 +61,12 @@ _REGISTERED = re.compile(
     r"(?:SA|SAS|SASU|SARL|SE|GmbH|AG|KG|Ltd|Limited|plc|S\.?p\.?A\.?|S\.?r\.?l\.?|B\.?V\.?|N\.?V\.?|S\.?L\.?|S\.?A\.?|Oy|AB|ASA?|A/S|ApS))"
     r"[\s,;·|-](?=.{0,60}(?:au capital|RCS|SIREN|HRB|Amtsgericht|(?i:registered)|[Cc]ompany (?:no|number)"
     r"|Registro Mercantil|KvK|[Cc]apitale sociale|[Oo]rg\.?[- ]?n))"
+)
+_BRACKETS = re.compile(r"\([^()]*\)")
+_REGISTER_NUMBER = re.compile(
+    r"\s*[(\[](?:(?:co|company|reg|roc|uen|abn|cin)\.?\s*)*(?:no|nr)?\.?\s*:?\s*"
+    r"[A-Z0-9/-]{0,4}\d{4,}[A-Z0-9 /-]{0,10}[)\]]?\s*$",
+    re.IGNORECASE,
 )
 _TIME = re.compile(r"\b\d{1,2}[:.]\d{2}(?::\d{2})?(?:\s?[AaPp][Mm])?\b")
 
@@ -136,6 +144,7 @@ class _Vocabulary(msgspec.Struct, frozen=True):
     totals: tuple[tuple[int, str, re.Pattern[str]], ...]  # rank, language
     lists: Mapping[str, re.Pattern[str]]
     date_orders: Mapping[str, str]
+    place_orders: Mapping[str, re.Pattern[str]]
     language_orders: Mapping[str, str]
 
     def has(self, name: str, text: str) -> bool:
@@ -163,10 +172,20 @@ class _ReceiptReading:
         self._folded = [_bare(text) for text in self._texts]
         self._words = words
         self._date_order = date_order
-        self._ranks = [words.total_rank(text) for text in self._folded]
         self._amounts = [list(_amounts(line, index)) for index, line in enumerate(lines)]
+        self._ranks = self._total_ranks()
         self._notes: list[str] = []
         self._decisions: list[str] = []
+
+    def _total_ranks(self) -> list[tuple[int, str]]:
+        """How strongly each line says that it is the total; those of a table of taxes are of what it lists."""
+        ranks = []
+        is_summary = False
+        for text, amounts in zip(self._folded, self._amounts, strict=True):
+            is_heading = self._words.has("tax_summary", text) and not amounts
+            is_summary = is_heading or (is_summary and len(amounts) != 1)
+            ranks.append((0, "") if is_summary else self._words.total_rank(text))
+        return ranks
 
     def looks_like_receipt(self, lines_all: int) -> bool:
         """Few words, prices, a total, and a payment, a tax or a date."""
@@ -199,6 +218,8 @@ class _ReceiptReading:
         if chosen.is_whole and paid is not None and _same_digits(chosen.value, paid.value):
             chosen, why = paid, f"{why}; its decimal sign was lost, {paid_why} has it"
         flags: list[str] = []
+        if paid is None and (rounded := self._rounded_amount(chosen)) is not None:
+            chosen, why = rounded, f"{why}, rounded as {self._texts[rounded.line]!r} says"
         if paid is not None and paid.value != chosen.value:
             if self._is_rounded(chosen.value, paid.value):
                 chosen, why = paid, f"{why}, rounded as {paid_why} says"
@@ -297,6 +318,9 @@ class _ReceiptReading:
             if value > 0:
                 return msgspec.structs.replace(cash[0], value=value), "cash less change"
         if len({each.value for each in cards}) == 1 and not cash:
+            if change is not None and 0 < change.value < cards[0].value:
+                value = cards[0].value - change.value
+                return msgspec.structs.replace(cards[0], value=value), "the payment less change"
             return cards[0], "the payment"
         if cash and not cards and change is None and not any(rank for rank, _ in self._ranks):
             return cash[0], "the cash"
@@ -308,6 +332,25 @@ class _ReceiptReading:
             return False
         ends_in_coin = paid % ROUNDING_MAX == 0
         return ends_in_coin and any(self._words.has("rounding", text) for text in self._folded)
+
+    def _rounded_amount(self, total: _Amount) -> _Amount | None:
+        """The amount below the total that it is rounded to: both a coin's difference away, and that is printed, too."""
+        printed = {
+            abs(each.value)
+            for index, text in enumerate(self._folded)
+            if self._words.has("rounding", text)
+            for each in self._amounts[index]
+        }
+        for line in self._amounts[total.line + 1 :]:
+            for each in line:
+                difference = abs(each.value - total.value)
+                if (
+                    0 < difference < ROUNDING_MAX
+                    and difference in printed
+                    and each.value % ROUNDING_MAX == 0
+                ):
+                    return each
+        return None
 
     def _prints(self, value: Decimal) -> int:
         return sum(each.value == value for line in self._amounts for each in line)
@@ -369,17 +412,26 @@ class _ReceiptReading:
         if self._date_order:
             return self._date_order
         by_currency = self._words.date_orders.get(self._currency(), "")
+        by_place = {
+            order
+            for order, places in self._words.place_orders.items()
+            if any(places.search(text) for text in self._folded)
+        }
         by_language = {
             self._words.language_orders.get(language, "")
             for rank, language in self._ranks
             if rank and language
         }
-        return by_currency or (by_language.pop() if len(by_language) == 1 else "")
+        return by_currency or _only(by_place) or _only(by_language)
 
     # The merchant
 
     def _merchant(self) -> ReceiptField | None:
-        """Of the first lines the one that names a company, else the first that is a name at all."""
+        """Of the first lines the one that names a company, else the first that is a name at all.
+
+        A name that is too long for the paper goes on in the next line: one of nothing but the form of a company belongs
+        to the line above, and a bracket that is left open to the line below.
+        """
         names = {
             index: name
             for index in range(min(MERCHANT_LINES, len(self._lines)))
@@ -390,18 +442,38 @@ class _ReceiptReading:
             return issuer
         if not names:
             return None
-        company = [index for index in names if self._words.has("company", self._folded[index])]
-        index = min(company or names)
+        index = min(named or names)
+        first, last = self._whole_name(index, names)
         line = self._lines[index]
-        sure = min(word.confidence for word in line.words)
+        sure = min(word.confidence for line in self._lines[first : last + 1] for word in line.words)
+        whole = " ".join([names.get(each, self._texts[each]) for each in range(first, last + 1)])
         return ReceiptField(
             field="merchant",
-            value=" ".join(names[index].split()).strip(" *-_=,:"),
-            raw=self._texts[index],
-            confidence=min(90 if company else 70, max(sure, 30)),
+            value=" ".join(_without_number(whole).split()).strip(" *-_=,:"),
+            raw=" ".join(self._texts[first : last + 1]),
+            confidence=min(90 if named else 70, max(sure, 30)),
             page=line.page,
             where=line.where,
         )
+
+    def _whole_name(self, index: int, names: Mapping[int, str]) -> tuple[int, int]:
+        """The first and the last line of a name of which a line is known."""
+        first = last = index
+        while last - first < NAME_LINES_MAX - 1 and last + 1 < len(self._texts):
+            text = " ".join(self._texts[first : last + 1])
+            is_open = text.count("(") > text.count(")") and ")" in self._texts[last + 1]
+            is_formless = not self._words.has("company", _bare(text))
+            if not is_open and not (is_formless and self._is_form(self._texts[last + 1])):
+                break
+            last += 1
+        if index - 1 in names and self._is_form(" ".join(self._texts[first : last + 1])):
+            first -= 1
+        return first, last
+
+    def _is_form(self, text: str) -> bool:
+        """Whether a text is nothing but the form of a company: CO. (M) SDN BHD."""
+        bare = _bare(_BRACKETS.sub(" ", _without_number(text)))
+        return bool(bare) and not self._words.lists["company"].sub("", bare).strip()
 
     def _issuer(self) -> ReceiptField | None:
         """The company that the small print names with its register or capital, if the first lines name it, too."""
@@ -422,9 +494,13 @@ class _ReceiptReading:
 
     def _name(self, index: int) -> str:
         """The name that a line may be: no address, no headings of a table, and without the word that it is a bill."""
-        text, bare = self._texts[index], self._folded[index]
+        text = self._texts[index]
         if (found := _REGISTERED.search(text)) is not None:
             return found["name"]
+        if index and self._words.has("owner", self._folded[index - 1]):
+            return ""
+        text = _without_number(text)
+        bare = _bare(text)
         is_labelled = _LABELLED.match(text) and not self._words.has("company", bare)
         if not _is_name(text) or _ADDRESS.search(text) or is_labelled:
             return ""
@@ -438,6 +514,15 @@ class _ReceiptReading:
         name = " ".join(text.split()[: len(bare[: titles[-1].start()].split())])
         is_whole = not self._words.has("not_merchant", _bare(name))
         return name if is_whole and self._words.has("company", _bare(name)) else ""
+
+
+def _without_number(name: str) -> str:
+    """A name without the number in a register that is printed behind it: `(728515-M)`, `(Co. No. 113825-W)`."""
+    return _REGISTER_NUMBER.sub("", name)
+
+
+def _only(orders: set[str]) -> str:
+    return orders.pop() if len(orders) == 1 else ""
 
 
 def _amounts(line: PrintedLine, index: int) -> Iterator[_Amount]:
@@ -568,14 +653,15 @@ def _vocabulary(languages: tuple[str, ...]) -> _Vocabulary:
         for language in languages
         if language in each
     )
-    names = ("not_total", "paid", "cash", "change", "rounding", "date", "not_date")
+    names = ("not_total", "tax_summary", "paid", "cash", "change", "rounding", "date", "not_date")
     lists = {
         name: _pattern([word for language in languages for word in rules[name].get(language, ())])
         for name in names
     }
-    further = ("company", "not_merchant", "titles", "headings", "not_receipt")
+    further = ("company", "owner", "not_merchant", "titles", "headings", "not_receipt")
     lists |= {name: _pattern(rules[name]) for name in further}
-    return _Vocabulary(totals, lists, rules["date_orders"], rules["language_orders"])
+    places = {order: _pattern(words) for order, words in rules["place_orders"].items()}
+    return _Vocabulary(totals, lists, rules["date_orders"], places, rules["language_orders"])
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:

@@ -21,7 +21,12 @@ from stateward.pipelines.documents.layout import (
 )
 from stateward.pipelines.documents.pdf_pages import pdf_pages
 from stateward.pipelines.documents.pictures import PageImage, picture_pages
-from stateward.pipelines.documents.receipts import PrintedLine, Receipt, receipt_fields
+from stateward.pipelines.documents.receipts import (
+    DISAGREES,
+    PrintedLine,
+    Receipt,
+    receipt_fields,
+)
 from stateward.pipelines.documents.searchable import SearchablePdf
 from stateward.pipelines.documents.settings import DocumentSettings
 from stateward.pipelines.documents.texts import TEXT_FILE, Letter, read_letter, text_lines
@@ -122,8 +127,11 @@ def index_pages(job: Job) -> Generator[Fields, None, Outcome]:
     notes: list[Json] = [*receipt.notes] if receipt else []
     if receipt is None or not receipt.fields:
         notes += _unread_rows(pages)
-    # A record shows the notes of the last stage that has any, so that those of the pages are told again.
-    return Outcome(facts={"notes": [*_notes_of_pages(job), *notes]} if notes else {})
+    # A record shows the notes and the flags of the last stage that has any, so that those of the pages are told again.
+    facts: Fields = {"notes": [*_notes_of_pages(job), *notes]} if notes else {}
+    if receipt and any(DISAGREES in field.flags for field in receipt.fields):
+        facts["flags"] = [*_flags_of_pages(job), DISAGREES]
+    return Outcome(facts=facts)
 
 
 def _receipt(
@@ -160,6 +168,11 @@ def _unread_rows(pages: Mapping[int, list[Fields]]) -> list[Json]:
 def _notes_of_pages(job: Job) -> list[Json]:
     notes = job.about("ocr").get("notes")
     return notes if isinstance(notes, list) else []
+
+
+def _flags_of_pages(job: Job) -> list[Json]:
+    codes = [str(note).partition(":")[0] for note in _notes_of_pages(job)]
+    return [code for code in Notes.INCOMPLETE if code in codes]
 
 
 class _Reading:
