@@ -38,6 +38,11 @@ def missing_pages(pages: Sequence[PdfPage]) -> list[int]:
     return uncounted_pages([" ".join(word.text for word in page.words) for page in pages])
 
 
+def tells_page(text: str) -> bool:
+    """Whether a text tells the number of a page, with or without that of the last one."""
+    return bool(PAGE_OF.search(text) or _PAGE_ALONE.search(text))
+
+
 def uncounted_pages(texts: Sequence[str]) -> list[int]:
     """The same for the texts of pages. A page may print its number twice, above and below."""
     found = [

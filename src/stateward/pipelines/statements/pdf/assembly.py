@@ -54,6 +54,7 @@ from stateward.pipelines.statements.pdf.contexts import (
     below_rows,
     direction_above,
     is_pending,
+    is_summary_beside,
     lists_checks,
     names_card,
     sides_of_parts,
@@ -119,9 +120,9 @@ class Assembler:
         self._missing = missing_pages(pages)
         self._goes_on = bool(pages) and goes_on(pages[-1])
         self.lines = unfold(lines) if tables is None else lines
+        self.tables = tables_of(self.lines) if tables is None else tables
         self._lines = [line for page in self.lines for line in page]
         self._margin = margin
-        self.tables = tables_of(self.lines) if tables is None else tables
         self._builder = RowBuilder()
         self._accounts: list[str] = []
         self._starts: list[tuple[int, int]] = []  # page and line where each section begins
@@ -257,9 +258,14 @@ class Assembler:
         if has_amounts and table.heading.has({vocab.BALANCE}):
             return False
         title = title_of_unbooked(table, context)
-        if not title and has_amounts:
+        is_summary = has_amounts and any(
+            is_summary_beside(table, other) for other in self.tables if other is not table
+        )
+        if not title and has_amounts and not is_summary:
             return False
         why = f"its title is {title!r}" if title else "it has no column of amounts"
+        if is_summary:
+            why = "it leads from one balance to another without any day"
         self._decisions.append(f"the table on page {table.heading.page} is skipped: {why}")
         self._skipped |= {(line.page, line.number) for line in table.lines}
         self._builder.context = below_rows(table.lines)
@@ -358,7 +364,7 @@ class Assembler:
             any(table.heading.is_inferred for table in self.tables),
             self._hints,
             currency,
-            day_first(self.tables, currency),
+            day_first(self.tables, currency, self._account(number, [*own, *shared])),
         )
         decimal = decimal_of(draft)
         if not decimal.is_sure:
@@ -569,8 +575,10 @@ class Assembler:
         first, last = ((tried.drafts[at].page, tried.drafts[at].line) for at in (0, -1))
         known = {line.text for line in self._lines if (line.page, line.number) < first}
         mine = self._account(number, own)
+        texts = " ".join(chain.from_iterable(entry.texts for entry in tried.drafts))
         for line in own:
             is_label = vocab.ACCOUNTS.prefix(vocab.simplify(line.text)) and line.text not in known
+            is_label = is_label and line.text not in texts  # the other side of a booking
             other = printed.account_of([line]) if is_label else ""
             if (
                 other

@@ -14,6 +14,7 @@ from itertools import pairwise
 import msgspec
 
 from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
+from stateward.pipelines.kit.pdf.page_numbers import tells_page
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.tokens import (
@@ -125,6 +126,8 @@ def possible_names(line: StatementLine) -> list[PdfCell]:
     # An amount or a day that stands beside a label stands in no name of a column.
     if any(has_decimals(token.text) for token in line.money) or labelled_day(line):
         return []
+    if tells_page(line.text):
+        return []
     names = _split_cells(cells, line)
     return [] if any(_is_data(cell.text) for cell in names) else names
 
@@ -175,6 +178,7 @@ def measure_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> No
     dated = [line for line in sample if _is_dated(heading, line)]
     _move_texts(heading, dated)
     _leave_fees(heading, dated)
+    _leave_foreign(heading, dated)
     found = _under_columns(heading, dated)
     if any(
         at not in found
@@ -217,6 +221,27 @@ def _leave_fees(heading: TableHeading, dated: Sequence[StatementLine]) -> None:
             kept = min(own, key=lambda at: abs(at - others[0]))
             for at in own:
                 heading.columns[at].role = role if at == kept else vocab.OTHER
+
+
+def _leave_foreign(heading: TableHeading, dated: Sequence[StatementLine]) -> None:
+    """Of columns called amounts, the one counts that every row fills; what few rows fill is what it was abroad."""
+    own = [at for at, role in enumerate(heading.roles) if role == vocab.AMOUNT]
+    if len(own) < 2 or len(parts_of(heading)) > 1:
+        return
+    filled = [_under_columns(heading, [line]).keys() & {*own} for line in dated]
+    filled = [each for each in filled if each]
+    kept = [at for at in own if all(at in each for each in filled)]
+    if len(filled) < 2 or len(kept) != 1:
+        return
+    for at in own:
+        heading.columns[at].role = vocab.AMOUNT if at == kept[0] else vocab.OTHER
+    for column in heading.columns[: kept[0]]:
+        if column.role == vocab.CURRENCY and not all(_is_filled(column, line) for line in dated):
+            column.role = vocab.OTHER  # it is that of the other amount
+
+
+def _is_filled(column: TableColumn, line: StatementLine) -> bool:
+    return any(_is_under(cell, column) for cell in cells_of(line))
 
 
 def _under_columns(
@@ -291,7 +316,10 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
         if column.role and not _is_doubtful(heading, column):
             continue
         under = [cell.text for line in lines for cell in cells_of(line) if _is_under(cell, column)]
-        days = sum(map(is_date, under))
+        days = sum(map(is_date, under)) or sum(
+            any(min(day.x1, column.x1) > max(day.x0, column.x0) for day in line.dates)
+            for line in lines
+        )
         figures = sum(has_decimals(text) and is_money(text) for text in under)
         if figures > days and figures >= UNDER_MIN * len(under):
             unknown.append(column)
@@ -530,11 +558,23 @@ def _split_cells(cells: list[PdfCell], line: StatementLine) -> list[PdfCell]:
         words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
         parts = [list(_unglue(word)) for word in words]
         words = [part for each in parts for part in each]
-        if len(words) < 2 or vocab.is_exact_heading(cell.text):
+        if pair := _two_days(cell):
+            split.extend(pair)
+        elif len(words) < 2 or vocab.is_exact_heading(cell.text):
             split.append(cell)
         else:
             split.extend(_known_names(words) or _two_sides(parts) or [cell])
     return split
+
+
+def _two_days(cell: PdfCell) -> list[PdfCell]:
+    """The names of two dates that are printed as one cell with a slash between them, above dates that are so, too."""
+    left, _, right = cell.text.partition("/")
+    roles = {vocab.heading_role(left), vocab.heading_role(right)}
+    if roles != vocab.DATE_ROLES:
+        return []
+    edge = cell.x0 + (cell.x1 - cell.x0) * len(left) / len(cell.text)
+    return [PdfCell(left.strip(), cell.x0, edge), PdfCell(right.strip(), edge + 1, cell.x1)]
 
 
 def _two_sides(parts: Sequence[Sequence[PdfWord]]) -> list[PdfCell]:
@@ -610,7 +650,7 @@ def _are_two_names(left: str, right: str) -> bool:
     Marks of debit and credit are called by both sides, too, but in short words.
     """
     roles = vocab.heading_role(left), vocab.heading_role(right)
-    if {*roles} == {vocab.DEBIT, vocab.CREDIT}:
+    if {*roles} in ({vocab.DEBIT, vocab.CREDIT}, vocab.DATE_ROLES):
         return min(len(left), len(right)) >= LONG_NAME_CHARS
     return " " in left and roles[0] in vocab.DATE_ROLES and roles[1] in vocab.MONEY_ROLES
 
@@ -637,7 +677,12 @@ def _stack(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:
 
 
 def _join_cells(top: PdfCell, below: PdfCell) -> PdfCell:
-    return PdfCell(f"{top.text} {below.text}", min(top.x0, below.x0), max(top.x1, below.x1))
+    text = f"{top.text} {below.text}"
+    whole = f"{top.text}{below.text}"
+    # A narrow column breaks its name anywhere: `Buchungsda` over `tum`.
+    if not vocab.is_exact_heading(text) and vocab.is_exact_heading(whole):
+        text = whole
+    return PdfCell(text, min(top.x0, below.x0), max(top.x1, below.x1))
 
 
 def _two_columns(top: PdfCell, below: PdfCell) -> list[PdfCell]:
@@ -702,6 +747,7 @@ def _is_heading(columns: Sequence[TableColumn]) -> bool:
     has_amount = bool(roles & vocab.AMOUNT_ROLES) or any(
         vocab.is_maybe_amount(c.text) for c in known
     )
+    has_amount = has_amount or any(vocab.is_currency_alone(c.text) for c in columns)
     # A table of balances alone is recognised too, so that it can be skipped.
     has_balances = vocab.BALANCE in roles and bool(roles & vocab.DATE_ROLES)
     return has_text and (has_amount or has_balances) and len(roles) > 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from itertools import pairwise
 
-from stateward.pipelines.kit import money
+from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.pdf.lines import cells_of
 from stateward.pipelines.statements import headings, interpret
 from stateward.pipelines.statements.booking import annulled_phrase, unbooked_word
@@ -28,6 +28,7 @@ Place = tuple[int, int]
 RAW_CHARS_MAX = 200
 _RATE = re.compile(r"[0-9]{1,4}[.,][0-9]{4,6}")
 BOX_REACH = 4.0  # points between the edges of a label and of the figure below it
+DASHES = frozenset({"-", "–", "—", "/"})  # between the first and the last day of a period
 ROW_WORDS_MAX = 30  # a line with more words is prose
 _SMUDGED = re.compile(
     r"#{3,}|[-+(]?(?=[^#?*\ufffd]*[#?*\ufffd])[0-9#?*\ufffd]+(?:[.,'][0-9#?*\ufffd]+)*[.,][0-9#?*\ufffd]{2}\)?"
@@ -437,5 +438,16 @@ def looks_like_row(line: StatementLine, is_amount: Callable[[str], bool] = has_d
     text = vocab.simplify(line.text)
     named = vocab.simplify(" ".join(word.text for word in line.words[token.end : amounts[0].start]))
     is_label = any(labels.find(text) for labels in vocab.BALANCE_LABELS.values())
-    is_label = is_label or bool(vocab.SUMS.matches(named))
+    is_label = is_label or bool(vocab.SUMS.matches(named)) or begins_with_period(line)
+    if not any(digit in found.text for found in amounts for digit in "123456789"):
+        return False  # nothing was booked
     return amounts[-1].end == len(line.words) and amounts[0].start >= token.end and not is_label
+
+
+def begins_with_period(line: StatementLine) -> bool:
+    """Whether a line begins with two days that have a year and a dash or a word between them: a period, and no row."""
+    days = [day for day in line.dates if dates.has_year(day.text)][:2]
+    if len(days) < 2 or days[0].start:
+        return False
+    between = " ".join(word.text for word in line.words[days[0].end : days[1].start])
+    return between in DASHES or vocab.simplify(between) in vocab.TO_WORDS

@@ -129,3 +129,14 @@ def below_rows(lines: Sequence[StatementLine]) -> list[StatementLine]:
     """The lines below the last one with an amount: the title of the next table."""
     last = max((at for at, line in enumerate(lines) if line.money), default=-1)
     return list(lines[last + 1 :])
+
+
+def is_summary_beside(table: PdfTable, other: PdfTable) -> bool:
+    """Whether a table sums up what another one lists: it has both balances and no day, and the other one has days."""
+    if table.heading.has(vocab.DATE_ROLES) or not other.heading.has(vocab.DATE_ROLES):
+        return False
+    parsed = [one for _, lines in table.parts for one in lines]
+    if any(one.has_amount and one.line.dates for one in parsed):
+        return False
+    ends = {vocab.OPENING, vocab.CLOSING}
+    return ends <= {fact.kind for fact in printed.facts_of(table.lines, 0)}

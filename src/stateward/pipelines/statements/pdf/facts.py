@@ -35,6 +35,7 @@ ACCOUNT_DIGITS_MIN = 5  # fewer are the number of a branch or a page
 _NO_BALANCE = re.compile(
     r"\b(?:minimum|minimal\w*|mindest\w*|minimo|minima|min|asgari|limit|available|disponib\w*|dispon[ií]vel|verf[uü]gbar\w*|past|average|overdue)\b"
 )
+_CREDITOR = re.compile(r"[A-Z]{2}[0-9]{2} ?ZZZ")
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b")
 # Each letter by itself: groups of several can be cut in too many ways where dots lead from a label to its value.
 _NUMBER = re.compile(r"(?:[0-9Xx*•.][- ]?){1,48}[0-9]{2,}")
@@ -250,6 +251,8 @@ def _value_under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: s
     for line in lines[at + 1 : at + 1 + UNDER_LINES_MAX]:
         if line.page != lines[at].page or line.base - lines[at].base > UNDER_GAP_MAX * line.height:
             return ""
+        if found := _value_in_currency(line, cell):
+            return found
         for token in line.money:
             is_under = min(token.x1, cell.x1) - max(token.x0, cell.x0) > 0
             is_sum = has_decimals(token.text) or _THOUSANDS.fullmatch(token.text)
@@ -257,6 +260,16 @@ def _value_under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: s
             if is_under and is_right:
                 return token.text
     return ""
+
+
+def _value_in_currency(line: StatementLine, cell: PdfCell) -> str:
+    """The amount of a line right below a label that says nothing but in what: `in EUR 99,00`."""
+    sums = [token for token in line.money if has_decimals(token.text) and token.x0 > cell.x0]
+    before = [w.text for w in line.words[: sums[0].start] if w.x0 >= cell.x0 - 1] if sums else []
+    label = " ".join([*before, *sums[0].text.split()]) if sums else ""
+    words = [word for word in vocab.simplify(label).split() if not word.isdigit()]
+    is_bare = bool(words) and all(word == "in" or vocab.is_currency_alone(word) for word in words)
+    return sums[0].text if len(sums) == 1 and is_bare and "in" in words else ""
 
 
 # 20-11-45 is the number of a branch rather than a day, unless a label says what it is.
@@ -410,7 +423,16 @@ def _from_to(lines: Sequence[StatementLine]) -> PrintedPeriod | None:
             start = found[0].text
         elif start and not end and words & vocab.TO_WORDS:
             end = found[0].text
-    return PrintedPeriod(start, end, True) if start and end else None
+    is_period = bool(start and end) and _are_in_order(start, end)
+    return PrintedPeriod(start, end, True) if is_period else None
+
+
+def _are_in_order(first: str, last: str) -> bool:
+    """Whether a day may stand before another one: a period does not end before it begins."""
+    orders = dates.possible_orders(first) & dates.possible_orders(last)
+    pairs = [(dates.read_date(first, order), dates.read_date(last, order)) for order in orders]
+    known = [(start, end) for start, end in pairs if start is not None and end is not None]
+    return not known or any(start <= end for start, end in known)
 
 
 def _month(lines: Sequence[StatementLine], pattern: re.Pattern[str]) -> PrintedPeriod | None:
@@ -538,7 +560,8 @@ def _account(line: StatementLine) -> str:
     if len(line.words) > LABEL_WORDS_MAX + 4:
         return ""
     if (iban := _IBAN.search(line.text)) and len(iban[0].replace(" ", "")) >= IBAN_CHARS_MIN:
-        return _iban(iban[0])
+        # NL99ZZZ331234567890 is the number of a creditor.
+        return "" if _CREDITOR.match(iban[0]) else _iban(iban[0])
     if not vocab.ACCOUNTS.find(vocab.simplify(line.text)):
         return ""
     taken = {at for token in line.dates for at in range(token.start, token.end)}

@@ -66,6 +66,9 @@ def parse_line(heading: TableHeading, line: StatementLine) -> ParsedLine:
         return ParsedLine(line, day, "", {}, {}, "", "", "", "", "", 0.0)
     found = _dates(heading, line)
     used = {at for token in found.values() for at in range(token.start, token.end)}
+    used |= {
+        at for at in range(1, len(words)) if words[at].text == "/" and {at - 1, at + 1} <= used
+    }
     placed = place_amounts(heading, line, used)
     used |= {at for token in placed.values() for at in range(token.start, token.end)}
     parsed = ParsedLine(line, "", "", {}, {}, "", "", "", "", "", 0.0)
@@ -168,16 +171,18 @@ def _date_under(
     found = [
         token
         for at in span
-        if (column.x0 - reach <= words[at].x0 < end or _ends_under(words[at], column))
+        if (column.x0 - reach <= words[at].x0 < end or _is_under(words[at], column))
         and (token := line.date_at(at)) is not None
         and (heading.has_day_months or not DAY_MONTH.fullmatch(token.text) or at)
     ]
     return min(found, key=lambda token: abs(token.x0 - column.x0), default=None)
 
 
-def _ends_under(word: PdfWord, column: TableColumn) -> bool:
-    """Whether a word is right-aligned with a heading."""
-    return abs(word.x1 - column.x1) <= RIGHT_NEAR
+def _is_under(word: PdfWord, column: TableColumn) -> bool:
+    """Whether a word is right-aligned with a heading, or stands below it."""
+    return abs(word.x1 - column.x1) <= RIGHT_NEAR or (
+        column.role == vocab.VALUE_DATE and word.x0 < column.x1 and column.x0 < word.x1
+    )
 
 
 def text_start(heading: TableHeading) -> float:

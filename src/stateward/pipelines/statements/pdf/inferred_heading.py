@@ -11,13 +11,15 @@ from itertools import pairwise
 
 import msgspec
 
-from stateward.pipelines.kit import dates
+from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.pdf.lines import cells_of
+from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import (
     EDGE_NEAR,
     TableColumn,
     TableHeading,
+    is_aligned,
     is_in_text,
 )
 from stateward.pipelines.statements.pdf.tokens import (
@@ -32,6 +34,7 @@ DATED_MIN = 0.6  # of the rows that have any date: a column of dates is filled i
 DATE_WIDTH = 18.0  # points: no two columns of dates begin closer
 SHARE_MIN = 0.08  # of the rows: fewer share an edge by chance
 COLUMNS_MAX = 4
+MARK_REACH = 40.0  # points between an amount and its mark
 MONTHS, DAYS = 12, 31
 NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
 
@@ -170,6 +173,35 @@ def unnamed_amounts(heading: TableHeading, lines: Sequence[StatementLine]) -> li
         TableColumn(role, edge - 20, edge, "", edge)
         for role, edge in zip(_roles(rows, edges), edges, strict=True)
     ]
+
+
+def unnamed_marks(heading: TableHeading, lines: Sequence[StatementLine]) -> list[TableColumn]:
+    """A column of marks without a name, right of the one of amounts: `7,99   Af`, in every row at the same place."""
+    sides = {vocab.DEBIT, vocab.CREDIT, vocab.MARK}
+    if heading.has(sides) or heading.roles.count(vocab.AMOUNT) != 1:
+        return []
+    last = next(column for column in heading.columns if column.role == vocab.AMOUNT)
+    ends = [
+        (line.words[token.end], token)
+        for line in lines
+        if line.dates
+        for token in line.money
+        if is_aligned(last, token) and has_decimals(token.text) and token.end < len(line.words)
+    ]
+    marks = [word for word, token in ends if word.x0 - token.x1 <= MARK_REACH and _is_mark(word)]
+    starts = [word.x0 for word in marks]
+    rows = sum(
+        any(is_aligned(last, token) and has_decimals(token.text) for token in line.money)
+        for line in lines
+        if line.dates
+    )
+    if not marks or len(marks) < rows or max(starts) - min(starts) > EDGE_NEAR:
+        return []
+    return [TableColumn(vocab.MARK, min(starts), max(word.x1 for word in marks), "")]
+
+
+def _is_mark(word: PdfWord) -> bool:
+    return word.text.isalpha() and len(word.text) > 1 and word.text.casefold() in money.MARKS
 
 
 def _figures(line: StatementLine, token: WordSpan | None) -> list[WordSpan]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from stateward.pipelines.kit import dates
-from stateward.pipelines.statements.day_first import day_first_country
+from stateward.pipelines.statements.day_first import day_first_account, day_first_country
 from stateward.pipelines.statements.headings import day_first_language
 from stateward.pipelines.statements.interpret import YEAR
 from stateward.pipelines.statements.model import StatementRow
@@ -29,14 +29,16 @@ def short_era(lines: Sequence[StatementLine]) -> int:
     return dates.BUDDHIST if any(map(_THAI.search, texts)) else 0
 
 
-def day_first(tables: Sequence[PdfTable], currency: str) -> str:
-    """What shows that day comes before month: the language of the headings, their script, or the currency."""
+def day_first(tables: Sequence[PdfTable], currency: str, account: str) -> str:
+    """What shows that day comes before month: the language of the headings, their script, currency, or account."""
     columns = [column for table in tables for column in table.heading.columns]
     names = [column.text for column in columns]
     if language := day_first_language(names):
         return f"the language of the headings is {language}"
     of_amounts = [column.text for column in columns if column.role in vocab.MONEY_ROLES]
-    return day_first_country(names, of_amounts, currency)
+    if country := day_first_country(names, of_amounts, currency):
+        return country
+    return day_first_account(account)
 
 
 def year_doubt(period: PrintedPeriod, tried: TriedReading) -> str:

@@ -181,6 +181,8 @@ class RowBuilder:
     def _add(
         self, heading: TableHeading, one: ParsedLine, after: ParsedLine | None, is_last: bool
     ) -> None:
+        if not any(map(str.isalnum, one.line.text)):
+            return  # a rule that is drawn with characters
         if self._take_mark(one) or self._take_year(one):
             return
         if self._is_balance(heading, one) or self._is_total(one):
@@ -285,6 +287,8 @@ class RowBuilder:
         text = vocab.simplify(one.text)
         phrase = vocab.CARDS.prefix(text)
         sums = [token for token in one.line.money if has_decimals(token.text)]
+        if _says_currency_alone(one):
+            return True  # `in EUR 99,00` below the name of a balance
         if len(sums) > FIGURES_MAX and sum(t.end - t.start for t in sums) == len(one.line.words):
             return True  # figures alone, below their names
         if phrase and _DUE.search(phrase) and _is_label(text, phrase):
@@ -297,6 +301,14 @@ class RowBuilder:
     def _text(
         self, heading: TableHeading, one: ParsedLine, after: ParsedLine | None, is_last: bool
     ) -> None:
+        text = vocab.simplify(one.text)
+        if (
+            after is not None
+            and _says_currency_alone(after)
+            and _is_label(text, _balance_label(text)[1] or "-")
+        ):
+            self._end_row(one.line)  # the name of a balance, whose amount stands below it
+            return
         opened = self._open or self._last
         starts_right = one.x_text >= text_start(heading) - TEXT_REACH
         # The name of a column may stand over its middle: then the row shows where its texts begin.
@@ -667,6 +679,12 @@ class RowBuilder:
         if one.line.x0 > heading.columns[0].x0 + TEXT_REACH:
             return ""  # it is in the column of texts
         return direction_of(one.line.text)
+
+
+def _says_currency_alone(one: ParsedLine) -> bool:
+    """Whether the text of a line says nothing but in which currency its amount is."""
+    words = vocab.simplify(one.text).split()
+    return bool(words) and all(word == "in" or vocab.is_currency_alone(word) for word in words)
 
 
 def _with_year(day: str, year: str) -> str:

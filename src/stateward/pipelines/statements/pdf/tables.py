@@ -1,13 +1,10 @@
 """Tables of a file: their headings, the lines below each, and those lines in their columns."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.lines import PdfCell
-from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.aligned_names import aligned_names
 from stateward.pipelines.statements.pdf.centred import (
@@ -16,7 +13,6 @@ from stateward.pipelines.statements.pdf.centred import (
     may_texts_be_below,
 )
 from stateward.pipelines.statements.pdf.columns import (
-    TableColumn,
     TableHeading,
     heading_at,
     heading_worth,
@@ -26,20 +22,20 @@ from stateward.pipelines.statements.pdf.columns import (
     possible_names,
 )
 from stateward.pipelines.statements.pdf.dates_below import move_dates_up
+from stateward.pipelines.statements.pdf.days_in_pieces import join_pieces
 from stateward.pipelines.statements.pdf.fields import ParsedLine, parse_line
 from stateward.pipelines.statements.pdf.inferred_heading import (
     infer_heading,
     unnamed_amounts,
     unnamed_dates,
+    unnamed_marks,
 )
 from stateward.pipelines.statements.pdf.row_layout import is_amount_last
-from stateward.pipelines.statements.pdf.tokens import StatementLine, date_at, has_decimals, is_date
+from stateward.pipelines.statements.pdf.tokens import StatementLine, date_at, has_decimals
 
-TWO_DIGITS = re.compile(r"[0-9]{2}", re.ASCII)
 ROWS_ABOVE_MIN = 2  # rows without a heading that make a table of their own
-JOINED_MIN = 2  # rows with two numbers in the place of a date
+UNREAD_MIN = 2  # rows that begin with a number
 OPEN_SHARE = 0.6  # of the rows begin with a number where no name says what it is
-FOUR_DIGITS = re.compile(r"[0-9]{4}", re.ASCII)
 SAME_PLACE = 4.0  # points: how much the headings of one table may differ from page to page
 
 
@@ -62,6 +58,8 @@ def tables_of(pages: list[list[StatementLine]]) -> list[PdfTable]:
         tables[0].above = []
         tables.insert(0, first)
     _measure_alike(tables)
+    for page in pages:
+        page[:] = [line for line in page if line.words]
     return tables
 
 
@@ -180,8 +178,10 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
     for group in groups:
         heading = group[0].heading
         lines = [line for table in group for line in table.lines]
-        _join_days(heading, lines)
-        _spell_out_days(heading, lines)
+        join_pieces(heading, lines)
+        for table in group:  # lines whose one word is now a part of a date on another line
+            table.lines = [line for line in table.lines if line.words]
+        lines = [line for line in lines if line.words]
         measure_columns(heading, lines)
         _take_day_lines(heading, lines)
         if heading.has(vocab.DATE_ROLES) and (days := unnamed_dates(heading, lines)):
@@ -201,6 +201,8 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
             found = unnamed_amounts(heading, lines)
             heading.columns = sorted([*heading.columns, *found], key=lambda column: column.x0)
             heading.is_inferred |= len(found) > 1
+        marks = unnamed_marks(heading, lines)
+        heading.columns = sorted([*heading.columns, *marks], key=lambda column: column.x0)
         for table in group:
             table.heading.columns = heading.columns
             table.heading.is_inferred = heading.is_inferred
@@ -275,48 +277,6 @@ def _are_days_alike(heading: TableHeading) -> bool:
     return len(parts_of(heading)) == 1 and is_open
 
 
-def _join_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
-    """Write days that are printed as two numbers in a column of dates as dates: `02 01` is `02/01`."""
-    places = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
-    found = [
-        (line, at)
-        for line in lines
-        for at in range(len(line.words) - 1)
-        if len(line.words[at].text) == 2
-        and TWO_DIGITS.fullmatch(line.words[at].text)
-        and TWO_DIGITS.fullmatch(line.words[at + 1].text)
-        and any(abs(line.words[at].x0 - column.x0) < SAME_PLACE for column in places)
-    ]
-    texts = [f"{line.words[at].text}/{line.words[at + 1].text}" for line, at in found]
-    if len(texts) < JOINED_MIN or not all(map(is_date, texts)):
-        return
-    # From the right: each moves the words behind it.
-    for (line, at), text in reversed(list(zip(found, texts, strict=True))):
-        line.words[at : at + 2] = [replace(line.words[at], text=text, x1=line.words[at + 1].x1)]
-        line.forget_words()
-
-
-def _spell_out_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
-    """Write days that are printed as four digits in a column of dates as dates: `0609` is `06/09`."""
-    places = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
-    found = [
-        (line, at)
-        for line in lines
-        for at, word in enumerate(line.words)
-        if len(word.text) == 4
-        and FOUR_DIGITS.fullmatch(word.text)
-        and any(_is_below(word, column) for column in places)
-    ]
-    texts = [line.words[at].text for line, at in found]
-    is_day = bool(texts) and all(is_date(f"{text[:2]}/{text[2:]}") for text in texts)
-    if not is_day or all(text[:2] in ("19", "20") for text in texts):
-        return  # they are years, or numbers
-    for line, at in found:
-        word = line.words[at]
-        line.words[at] = replace(word, text=f"{word.text[:2]}/{word.text[2:]}")
-        line.forget_words()
-
-
 def _has_unread_dates(heading: TableHeading, lines: Sequence[StatementLine]) -> bool:
     """Whether only value dates have a name, and most rows begin with a number left of them that is no date here."""
     values = [column.x0 for column in heading.columns if column.role == vocab.VALUE_DATE]
@@ -325,11 +285,7 @@ def _has_unread_dates(heading: TableHeading, lines: Sequence[StatementLine]) -> 
     rows = [line for line in lines if any(has_decimals(token.text) for token in line.money)]
     first = [line.words[0] for line in rows if line.words[0].x0 < min(values) - SAME_PLACE]
     count = sum(word.text[0].isdigit() and not has_decimals(word.text) for word in first)
-    return count >= max(JOINED_MIN, OPEN_SHARE * len(rows))
-
-
-def _is_below(word: PdfWord, column: TableColumn) -> bool:
-    return abs(word.x0 - column.x0) < SAME_PLACE or abs(word.x1 - column.x1) < SAME_PLACE
+    return count >= max(UNREAD_MIN, OPEN_SHARE * len(rows))
 
 
 def _is_alike(one: TableHeading, other: TableHeading) -> bool:

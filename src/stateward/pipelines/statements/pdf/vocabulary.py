@@ -293,6 +293,12 @@ def is_maybe_amount(text: str) -> bool:
     return len(words) == 1 and words[0] in _VALUE_WORDS
 
 
+def is_currency_alone(text: str) -> bool:
+    """Whether a heading is nothing but a currency: of amounts in it, or a column of currencies."""
+    words = simplify(text).split()
+    return bool(words) and _CURRENCY_WORDS.issuperset(words)
+
+
 _VALUE_WORDS = frozenset("valor value wert valeur valore varde vaerdi".split())
 _VALUES = [[word] for word in sorted(_VALUE_WORDS)]
 
