@@ -19,6 +19,7 @@ from stateward.pipelines.statements.own_amounts import (
     amount_by_sums,
     is_sum_of,
 )
+from stateward.pipelines.statements.scales import IN_THOUSANDS
 from stateward.pipelines.statements.table_cells import TableHead
 
 ZERO = Decimal(0)
@@ -40,12 +41,6 @@ _MINOR = re.compile(
 _NO_AMOUNTS = frozenset(
     """price prices quantity qty shares units unit rate nav kurs menge anzahl stuck stuckzahl preis stuckpreis prix
     cours quantite precio titulos prezzo quantita aantal koers cena ilosc antal antall pris hinta preco""".split()
-)
-# What a heading says of the unit of its amounts, where that is none of a currency.
-_IN_THOUSANDS = re.compile(
-    r"(?i)\b(?:thousands?|tsd|tausend|milliers|miles de|migliaia|duizend(?:en)?|tusind|tusen|tys|millions?|mio|mln"
-    r"|тыс|млн)\b"
-    r"|\(0{3}(?:'?s)?\)|[€$£]\s?0{3}|[x×]\s?1[.,' ]?000|[€$£][km]\b|\bk[€$£]|[千万]元"
 )
 _CODE = re.compile(r"\b[A-Z]{3}\b")
 _OF_CASH = re.compile(
@@ -108,7 +103,7 @@ def rival_problems(
 def _in_thousands(layout: ColumnLayout) -> str:
     """The heading of a column of amounts that says that these are thousands, or ""."""
     named = (layout.headings[i] for i in layout.amounts)
-    return next((name for name in named if _IN_THOUSANDS.search(name)), "")
+    return next((name for name in named if IN_THOUSANDS.search(name)), "")
 
 
 def _open_settlement(layout: ColumnLayout, booked: Sequence[Cells]) -> str:

@@ -61,6 +61,7 @@ from stateward.pipelines.statements.pdf.contexts import (
     title_of_unbooked,
 )
 from stateward.pipelines.statements.pdf.mirrored_sides import mirrored_doubt
+from stateward.pipelines.statements.pdf.paged_rows import paged_rows
 from stateward.pipelines.statements.pdf.printed_days import (
     are_days_of_booking,
     begin_with_days,
@@ -77,6 +78,7 @@ from stateward.pipelines.statements.pdf.rows import (
     opening_of,
 )
 from stateward.pipelines.statements.pdf.run_on import run_on_accounts
+from stateward.pipelines.statements.pdf.scales import scale_problem
 from stateward.pipelines.statements.pdf.side_totals import contradicted_totals
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.stamps import stamped_problem, struck_problem
@@ -157,6 +159,14 @@ class Assembler:
         others = (line for line in self._lines if (line.page, line.number) not in of_rows)
         self._problems += stamped_problem(self._stamped, others)
         self._problems += struck_problem(self._stamped)
+        first = self.tables[0].heading
+        head = (
+            line for line in self._lines if (line.page, line.number) <= (first.page, first.start)
+        )
+        self._problems += scale_problem(self._read_tables(), head)
+        self._problems += paged_rows(
+            chain.from_iterable(self._builder.sections), is_proven=self._is_summed
+        )
         self._problems += run_on_accounts(sections, [list(each.rows) for each in sections])
         self._report_missing_pages(sections)
         return StatementReading(

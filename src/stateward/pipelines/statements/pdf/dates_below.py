@@ -7,15 +7,21 @@ and dates must alternate without one that is left over, and where they fit in ne
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from msgspec.structs import replace
 
+from stateward.pipelines.kit import money
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import TableHeading
 from stateward.pipelines.statements.pdf.fields import ParsedLine, has_letters
 from stateward.pipelines.statements.pdf.tokens import has_decimals
 
 PAIRS_MIN = 2  # amounts with a date below them: a single one may be followed by a note with a date
+DAYS_MIN, STEPS_MIN = (
+    2,
+    2,
+)  # rows with a date and a balance, and balances that follow from one another
 PITCH_MAX = 1.9  # of the line height: how far a date is below the line before it in its row
 EVEN_MAX = 1.0  # points by which two spaces between lines may differ
 FEW_MAX = 0.5  # of the rows: where most have such a line, it prints a second date of the row above
@@ -40,6 +46,8 @@ def move_dates_up(parts: Sequence[Part]) -> tuple[list[list[ParsedLine]] | None,
     is_several = not any(ROW in each for each in kinds)
     pattern = _BELOW_SEVERAL if is_several else _BELOW
     pairs = sum(kind in (DATE, DAY) for each in kinds for kind in each)
+    if not has_days and _close_days(parts):
+        return [_move_to_rows_above(parsed) for _, parsed in parts], False
     if has_days or pairs < PAIRS_MIN or not all(map(pattern.fullmatch, runs)):
         is_open = any(map(_OPEN.fullmatch, runs)) or _is_between_rows(parts, kinds)
         return None, is_open and not has_days
@@ -61,6 +69,61 @@ def _kinds(parsed: Sequence[ParsedLine]) -> Iterator[str]:
             yield AMOUNT if has_letters(one.text) and not _is_label(one) else END
         else:
             yield OTHER
+
+
+def _close_days(parts: Sequence[Part]) -> bool:
+    """Whether a date stands in the last row of its day, as its balance does: the rows above it are of that day.
+
+    No row without a date has a balance, each with a date has one, the last row is one of these, and each balance
+    follows from the one before by the amounts of all rows between them, so that these are bookings.
+    """
+    rows = [one for _, parsed in parts for one in parsed if one.has_amount]
+    bare = [one for one in rows if not one.date]
+    if not bare or not rows[-1].date or len(rows) - len(bare) < DAYS_MIN:
+        return False
+    if any(bool(one.date) != (vocab.BALANCE in one.money) for one in rows):
+        return False
+    return any(_is_chain(rows, decimal) for decimal in ".,")
+
+
+def _is_chain(rows: Sequence[ParsedLine], decimal: str) -> bool:
+    """Whether each balance follows from the one before by the amounts of the rows between, and any have no date."""
+    before: Decimal | None = None
+    moved, steps, has_bare = Decimal(0), 0, False
+    for one in rows:
+        value = _moved(one, decimal)
+        if value is None:
+            return False
+        moved += value
+        has_bare |= not one.date
+        if not one.date:
+            continue
+        after = money.amount(one.money[vocab.BALANCE], decimal)
+        if after is None or (before is not None and before + moved != after):
+            return False
+        steps += before is not None
+        before, moved = after, Decimal(0)
+    return has_bare and steps >= STEPS_MIN
+
+
+def _moved(one: ParsedLine, decimal: str) -> Decimal | None:
+    """What a row moves, with the sign of its column."""
+    sides = [(role, text) for role, text in one.money.items() if role in vocab.AMOUNT_ROLES]
+    if len(sides) != 1:
+        return None
+    role, text = sides[0]
+    value = money.amount(text, decimal)
+    return value if value is None or role != vocab.DEBIT else -abs(value)
+
+
+def _move_to_rows_above(parsed: Sequence[ParsedLine]) -> list[ParsedLine]:
+    """The lines of one table, each row with the date of the first one below it that has one."""
+    found: list[ParsedLine] = []
+    day = ""
+    for one in reversed(parsed):
+        day = one.date or day
+        found.append(replace(one, date=day) if one.has_amount and not one.date else one)
+    return found[::-1]
 
 
 def _is_between_rows(parts: Sequence[Part], kinds: Sequence[Sequence[str]]) -> bool:

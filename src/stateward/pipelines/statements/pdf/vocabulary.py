@@ -13,7 +13,11 @@ from itertools import pairwise
 import msgspec
 
 from stateward.pipelines.kit import dates
-from stateward.pipelines.statements.heading_parts import day_role, is_of_transaction, role_by_parts
+from stateward.pipelines.statements.heading_parts import (
+    day_role,
+    is_of_transaction,
+    role_by_parts,
+)
 from stateward.pipelines.statements.headings import simplify as simplify_heading
 
 CACHE_MAX = 1 << 14
