@@ -2,25 +2,25 @@
 
 from typing import Any
 
-from litestar import Response, get, post
+from litestar import Response
 from litestar.params import JSONBody
 
 from stateward import schemas
 from stateward.app.doctor import checks
 from stateward.app.views import diagnosis_view, verification_view
 from stateward.proofs.history_checkpoint import read_checkpoint
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.auth import Asked, caller_of, reply, service_of
 from stateward.server.operations import reply_read
 from stateward.server.parameters import IdempotencyKey
 from stateward.server.problems import Refusal
 
 
-@get(
+@route.get(
     "/doctor",
-    opt={"right": "observe"},
-    operation_id="getDiagnosis",
-    summary="Look for what is wrong with the installation",
+    "observe",
+    "getDiagnosis",
+    "Look for what is wrong with the installation",
     tags=["service"],
 )
 async def doctor(request: Asked) -> Response[schemas.Diagnosis]:
@@ -29,11 +29,11 @@ async def doctor(request: Asked) -> Response[schemas.Diagnosis]:
     return await reply_read(request, lambda app, _: diagnosis_view(checks(app)))
 
 
-@get(
+@route.get(
     "/verify",
-    opt={"right": "observe"},
-    operation_id="verifyHistory",
-    summary="Replay the whole history and check it against the records",
+    "observe",
+    "verifyHistory",
+    "Replay the whole history and check it against the records",
     tags=["service"],
 )
 async def verify(request: Asked) -> Response[schemas.Verification]:
@@ -44,12 +44,11 @@ async def verify(request: Asked) -> Response[schemas.Verification]:
     return reply(views.json_answer(document))
 
 
-@post(
+@route.post(
     "/verify",
-    opt={"right": "observe"},
-    status_code=200,
-    operation_id="verifyHistoryAgainst",
-    summary="The same, also against a checkpoint that was kept elsewhere",
+    "observe",
+    "verifyHistoryAgainst",
+    "The same, also against a checkpoint that was kept elsewhere",
     tags=["service"],
 )
 async def verify_against(

@@ -6,7 +6,7 @@ answer goes without its entry. Who asks for a head alone has read nothing.
 
 from typing import Annotated, Any
 
-from litestar import Response, get
+from litestar import Response
 from litestar.params import QueryParameter
 
 from stateward import schemas
@@ -14,6 +14,7 @@ from stateward.app import App
 from stateward.app.views import audit_view
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Micros, from_iso
+from stateward.server import route
 from stateward.server.auth import Asked, caller_of, reply, service_of
 from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import ROWS_DEFAULT, CursorText, Limit
@@ -52,13 +53,7 @@ After = Annotated[
 ]
 
 
-@get(
-    "/audit",
-    opt={"right": "admin"},
-    operation_id="listAudit",
-    summary="Who did and read what",
-    tags=["service"],
-)
+@route.get("/audit", "admin", "listAudit", "Who did and read what", tags=["service"])
 async def list_(
     request: Asked,
     actor: Actor = None,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from litestar import Response, Router, get, post
+from litestar import Response, Router
 from litestar.params import FromPath, JSONBody
 from msgspec.structs import replace
 
@@ -10,7 +10,7 @@ from stateward import schemas
 from stateward.app import App
 from stateward.core.errors import ConcurrentModification, UnknownName
 from stateward.core.model import clean_text, to_iso
-from stateward.server import bulk, views
+from stateward.server import bulk, route, views
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -37,12 +37,8 @@ from stateward.storage.idempotency import Answer, Batch
 NEWEST_MAX = 1000  # among which a bulk action is found by the beginning of its id
 
 
-@post(
-    "/",
-    opt={"right": "act"},
-    status_code=202,
-    operation_id="createBatch",
-    summary="Retry, cancel or reprioritise many records",
+@route.post(
+    "/", "act", "createBatch", "Retry, cancel or reprioritise many records", status_code=202
 )
 async def create(
     request: Asked, data: JSONBody[schemas.BatchRequest], key: IdempotencyKey = None
@@ -102,7 +98,7 @@ def _dry_run(app: App, caller: Caller, data: schemas.BatchRequest) -> Answer:
     return views.json_answer(document)
 
 
-@get("/", opt={"right": "act"}, operation_id="listBatches", summary="List bulk actions")
+@route.get("/", "act", "listBatches", "List bulk actions")
 async def list_(
     request: Asked, cursor: CursorText = None, limit: Limit = ROWS_DEFAULT
 ) -> Response[schemas.BatchPage]:
@@ -122,12 +118,7 @@ async def list_(
     return reply(await service_of(request).broad.ask(look))
 
 
-@get(
-    "/{batch_id:str}",
-    opt={"right": "act"},
-    operation_id="getBatch",
-    summary="How far a bulk action is",
-)
+@route.get("/{batch_id:str}", "act", "getBatch", "How far a bulk action is")
 async def show(
     request: Asked, batch_id: FromPath[str], known: IfNoneMatch = None
 ) -> Response[schemas.Batch]:
@@ -144,13 +135,7 @@ async def show(
     return reply(await service.quick.ask(look))
 
 
-@post(
-    "/{batch_id:str}/abort",
-    opt={"right": "act"},
-    status_code=200,
-    operation_id="abortBatch",
-    summary="Stop a bulk action",
-)
+@route.post("/{batch_id:str}/abort", "act", "abortBatch", "Stop a bulk action")
 async def abort(
     request: Asked, batch_id: FromPath[str], key: IdempotencyKey = None, if_match: IfMatch = None
 ) -> Response[schemas.Batch]:

@@ -5,11 +5,12 @@ They are of all pipelines together, so a key that covers some may not ask.
 
 from typing import Any
 
-from litestar import Response, get
+from litestar import Response
 
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import dead_letter_view
+from stateward.server import route
 from stateward.server.administration import check_whole
 from stateward.server.auth import Asked, reply, service_of
 from stateward.server.paging import Cursor, ListPage
@@ -17,11 +18,11 @@ from stateward.server.parameters import ROWS_DEFAULT, CursorText, Limit
 from stateward.storage.idempotency import Answer
 
 
-@get(
+@route.get(
     "/dead-letters",
-    opt={"right": "observe"},
-    operation_id="listDeadLetters",
-    summary="What could not be read, newest first",
+    "observe",
+    "listDeadLetters",
+    "What could not be read, newest first",
     tags=["service"],
 )
 async def list_(

@@ -6,7 +6,7 @@ writers would wait for that: `stateward erase` does it.
 
 from typing import Any
 
-from litestar import Response, get, post
+from litestar import Response
 from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
@@ -15,7 +15,7 @@ from stateward.app.subjects import records_of, remaining_copies
 from stateward.app.views import erasure_view, held_view, retention_view
 from stateward.core.errors import InvalidRequest
 from stateward.engine.erasure import BATCH_MAX, Erased
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.administration import check_whole
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.operations import reply_once, reply_read
@@ -24,12 +24,11 @@ from stateward.storage.erasure import Hold
 from stateward.storage.idempotency import Answer
 
 
-@post(
+@route.post(
     "/erasures",
-    opt={"right": "admin"},
-    status_code=200,
-    operation_id="eraseRecords",
-    summary="Delete what records held, and keep the proof",
+    "admin",
+    "eraseRecords",
+    "Delete what records held, and keep the proof",
     tags=["service"],
 )
 async def erase(
@@ -66,12 +65,8 @@ def _ids_to_erase(app: App, data: schemas.ErasureRequest) -> list[str]:
     return wanted
 
 
-@get(
-    "/holds",
-    opt={"right": "admin"},
-    operation_id="listHolds",
-    summary="The records of which nothing may be deleted",
-    tags=["service"],
+@route.get(
+    "/holds", "admin", "listHolds", "The records of which nothing may be deleted", tags=["service"]
 )
 async def holds(request: Asked) -> Response[schemas.HeldRecords]:
     """Neither a rule of retention nor a request deletes anything of them."""
@@ -85,12 +80,11 @@ async def holds(request: Asked) -> Response[schemas.HeldRecords]:
     return await reply_read(request, look)
 
 
-@post(
+@route.post(
     "/records/{record_id:str}/hold",
-    opt={"right": "admin"},
-    status_code=200,
-    operation_id="holdRecord",
-    summary="Forbid to delete anything of a record, or allow it again",
+    "admin",
+    "holdRecord",
+    "Forbid to delete anything of a record, or allow it again",
     tags=["service"],
 )
 async def hold(
@@ -113,13 +107,8 @@ async def hold(
     return await reply_once(request, key, act, answer)
 
 
-@post(
-    "/retention",
-    opt={"right": "admin"},
-    status_code=200,
-    operation_id="applyRetention",
-    summary="Apply the rules of retention now",
-    tags=["service"],
+@route.post(
+    "/retention", "admin", "applyRetention", "Apply the rules of retention now", tags=["service"]
 )
 async def retention(
     request: Asked, data: JSONBody[schemas.RetentionRequest], key: IdempotencyKey = None

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Annotated, Any
 
 import msgspec
-from litestar import get
 from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from stateward.app import App
+from stateward.server import route
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -57,12 +57,13 @@ OfMachine = Annotated[
 ]
 
 
-@get(
+@route.get(
     "/events/stream",
-    opt={"right": "read", "is_stream": True},
+    "read",
+    "streamEvents",
+    "Follow what happens",
+    opt={"is_stream": True},
     media_type=EVENT_STREAM,
-    operation_id="streamEvents",
-    summary="Follow what happens",
     tags=["events"],
 )
 async def stream(

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from litestar import get
 from litestar.response import Stream
 
 from stateward.app import App
 from stateward.core.model import Transition
 from stateward.proofs.history_file import TransitionLine
+from stateward.server import route
 from stateward.server.audit import note
 from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.server.service import Service
@@ -24,11 +24,12 @@ PAGE_MAX = 1000
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
-@get(
+@route.get(
     "/history/export",
-    opt={"right": "observe", "media_types": [LINES]},
-    operation_id="exportHistory",
-    summary="Every transition as a line of JSON",
+    "observe",
+    "exportHistory",
+    "Every transition as a line of JSON",
+    opt={"media_types": [LINES]},
     tags=["service"],
     media_type=LINES,
 )
@@ -39,11 +40,12 @@ async def export_history(request: Asked) -> Stream:
     return Stream(lines, media_type=LINES, headers=HEADERS)
 
 
-@get(
+@route.get(
     "/reviews/gold",
-    opt={"right": "observe", "media_types": [LINES]},
-    operation_id="exportGold",
-    summary="Every decision of a person as gold data",
+    "observe",
+    "exportGold",
+    "Every decision of a person as gold data",
+    opt={"media_types": [LINES]},
     tags=["reviews"],
     media_type=LINES,
 )

@@ -5,38 +5,31 @@ The feed carries every pipeline, so a key that covers some may not ask.
 
 from typing import Any
 
-from litestar import Response, get, post
+from litestar import Response
 from litestar.params import JSONBody
 
 from stateward import schemas
 from stateward.app import App
 from stateward.app.feed import feed_status, feed_view, replay_feed
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.administration import check_whole
 from stateward.server.auth import Asked, caller_of, reply, service_of
 from stateward.server.operations import reply_read
 from stateward.server.parameters import IdempotencyKey
 
 
-@get(
-    "/feed",
-    opt={"right": "admin"},
-    operation_id="getFeed",
-    summary="How far the change feed has come",
-    tags=["service"],
-)
+@route.get("/feed", "admin", "getFeed", "How far the change feed has come", tags=["service"])
 async def status(request: Asked) -> Response[schemas.FeedDocument]:
     """Refused where the settings name no feed. The engine is not asked: only the process that sends must reach it."""
     check_whole(request)
     return await reply_read(request, lambda app, _: feed_view(app, feed_status(app)))
 
 
-@post(
+@route.post(
     "/feed/replay",
-    opt={"right": "admin"},
-    status_code=200,
-    operation_id="replayFeed",
-    summary="Have everything from a transition on sent again",
+    "admin",
+    "replayFeed",
+    "Have everything from a transition on sent again",
     tags=["service"],
 )
 async def replay(

@@ -6,7 +6,7 @@ The queue itself is a list of records: `GET /records?q=is:flagged`.
 from typing import Any
 
 import msgspec
-from litestar import Response, post
+from litestar import Response
 from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
@@ -14,7 +14,7 @@ from stateward.app import App
 from stateward.app.records import unknown_record
 from stateward.app.rereading import Reading
 from stateward.core.model import Record
-from stateward.server import operations, views
+from stateward.server import operations, route, views
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -28,12 +28,11 @@ from stateward.server.parameters import IdempotencyKey, IfMatch
 from stateward.storage.idempotency import Answer
 
 
-@post(
+@route.post(
     "/records/{record_id:str}/flags",
-    opt={"right": "review"},
-    status_code=200,
-    operation_id="decideFlags",
-    summary="Decide about a flagged result",
+    "review",
+    "decideFlags",
+    "Decide about a flagged result",
     tags=["reviews"],
 )
 async def decide(
@@ -70,12 +69,11 @@ async def decide_flags(
     return await operations.change_record(request, act, key=key, if_match=if_match)
 
 
-@post(
+@route.post(
     "/records/{record_id:str}/reparse",
-    opt={"right": "act"},
-    status_code=200,
-    operation_id="reparseRecord",
-    summary="Read a document again, or retry it, with other options",
+    "act",
+    "reparseRecord",
+    "Read a document again, or retry it, with other options",
     tags=["records"],
 )
 async def reparse(

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from litestar import Response, get
+from litestar import Response
 
 from stateward import schemas
 from stateward.app import App
@@ -11,17 +11,18 @@ from stateward.app.artifacts import storing_fault
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND
 from stateward.engine.system import is_alive
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.auth import Asked, reply, service_of
 from stateward.server.service import Service
 from stateward.storage.idempotency import Answer
 
 
-@get(
+@route.get(
     "/healthz",
-    opt={"right": "anybody", "is_light": True},
-    operation_id="getHealth",
-    summary="Whether the process answers",
+    "anybody",
+    "getHealth",
+    "Whether the process answers",
+    opt={"is_light": True},
     tags=["service"],
 )
 async def healthz() -> Response[schemas.Health]:
@@ -29,13 +30,7 @@ async def healthz() -> Response[schemas.Health]:
     return reply(views.json_answer(schemas.Health(status="ok")))
 
 
-@get(
-    "/readyz",
-    opt={"right": "anybody"},
-    operation_id="getReadiness",
-    summary="Whether the service can work",
-    tags=["service"],
-)
+@route.get("/readyz", "anybody", "getReadiness", "Whether the service can work", tags=["service"])
 async def readyz(request: Asked) -> Response[schemas.Readiness]:
     """200 if it can; 503 if it cannot, with what is missing."""
     service = service_of(request)

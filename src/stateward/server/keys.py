@@ -5,14 +5,14 @@ Keys concern the whole installation, so a key that covers some pipelines only se
 
 from typing import Any
 
-from litestar import Response, delete, get, post
+from litestar import Response
 from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
 from stateward.app import App
 from stateward.app.key_views import key_view
 from stateward.core.model import clean_text
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.administration import check_whole
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.operations import reply_once, reply_read
@@ -24,9 +24,7 @@ DAY_S = 86_400.0
 ID_CHARS_MAX = 120
 
 
-@get(
-    "/keys", opt={"right": "admin"}, operation_id="listKeys", summary="List keys", tags=["service"]
-)
+@route.get("/keys", "admin", "listKeys", "List keys", tags=["service"])
 async def list_(request: Asked) -> Response[schemas.KeyList]:
     """Without their secrets: who made them, what they may do, when they expire and were last used."""
     check_whole(request)
@@ -39,14 +37,7 @@ async def list_(request: Asked) -> Response[schemas.KeyList]:
     return await reply_read(request, look, is_quick=True)
 
 
-@post(
-    "/keys",
-    opt={"right": "admin"},
-    status_code=201,
-    operation_id="createKey",
-    summary="Create a key",
-    tags=["service"],
-)
+@route.post("/keys", "admin", "createKey", "Create a key", status_code=201, tags=["service"])
 async def create(
     request: Asked, data: JSONBody[schemas.KeyRequest], key: IdempotencyKey = None
 ) -> Response[schemas.KeyDocument]:
@@ -77,14 +68,7 @@ async def create(
     return await reply_once(request, key, act, answer)
 
 
-@delete(
-    "/keys/{key_id:str}",
-    opt={"right": "admin"},
-    status_code=200,
-    operation_id="revokeKey",
-    summary="Revoke a key",
-    tags=["service"],
-)
+@route.delete("/keys/{key_id:str}", "admin", "revokeKey", "Revoke a key", tags=["service"])
 async def revoke(request: Asked, key_id: FromPath[str]) -> Response[schemas.KeyRevoked]:
     """From the next request on."""
     check_whole(request)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from litestar import Response, Router, get, post
+from litestar import Response, Router
 from litestar.params import Body, FromPath
 
 from stateward import schemas
@@ -11,7 +11,7 @@ from stateward.core.errors import UnknownName
 from stateward.core.machine import Machine
 from stateward.core.model import clean_text, to_iso
 from stateward.definition.draw import to_svg
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -27,7 +27,7 @@ SVG = "image/svg+xml"
 OptionalPause = Annotated[schemas.PauseRequest | None, Body(description="Which stage, and why.")]
 
 
-@get("/", opt={"right": "read"}, operation_id="listMachines", summary="List machines")
+@route.get("/", "read", "listMachines", "List machines")
 async def list_(request: Asked) -> Response[schemas.Machines]:
     """The machines in force."""
 
@@ -42,7 +42,7 @@ async def list_(request: Asked) -> Response[schemas.Machines]:
     return await reply_read(request, look, is_quick=True)
 
 
-@get("/{name:str}", opt={"right": "read"}, operation_id="getMachine", summary="Look at a machine")
+@route.get("/{name:str}", "read", "getMachine", "Look at a machine")
 async def show(request: Asked, name: FromPath[str]) -> Response[schemas.MachineDetail]:
     """States, stages and transitions."""
     return await reply_read(
@@ -52,13 +52,7 @@ async def show(request: Asked, name: FromPath[str]) -> Response[schemas.MachineD
     )
 
 
-@get(
-    "/{name:str}/graph.svg",
-    opt={"right": "read"},
-    media_type=SVG,
-    operation_id="drawMachine",
-    summary="A machine as a picture",
-)
+@route.get("/{name:str}/graph.svg", "read", "drawMachine", "A machine as a picture", media_type=SVG)
 async def graph(request: Asked, name: FromPath[str]) -> Response[str]:
     """Drawn here; nothing is loaded from elsewhere."""
     caller = caller_of(request)
@@ -76,13 +70,7 @@ async def graph(request: Asked, name: FromPath[str]) -> Response[str]:
     return reply(await service_of(request).broad.ask(look))
 
 
-@post(
-    "/{name:str}/pause",
-    opt={"right": "act"},
-    status_code=200,
-    operation_id="pauseMachine",
-    summary="Stop dispatching",
-)
+@route.post("/{name:str}/pause", "act", "pauseMachine", "Stop dispatching")
 async def pause(
     request: Asked, name: FromPath[str], data: OptionalPause = None, key: IdempotencyKey = None
 ) -> Response[schemas.Paused]:
@@ -90,13 +78,7 @@ async def pause(
     return await _pause(request, name, data, key, is_paused=True)
 
 
-@post(
-    "/{name:str}/resume",
-    opt={"right": "act"},
-    status_code=200,
-    operation_id="resumeMachine",
-    summary="Dispatch again",
-)
+@route.post("/{name:str}/resume", "act", "resumeMachine", "Dispatch again")
 async def resume(
     request: Asked, name: FromPath[str], data: OptionalPause = None, key: IdempotencyKey = None
 ) -> Response[schemas.Paused]:
@@ -135,13 +117,7 @@ async def _pause(
     return await reply_once(request, key, act, answer)
 
 
-@get(
-    "/pauses",
-    opt={"right": "read"},
-    operation_id="listPauses",
-    summary="What is paused",
-    tags=["machines"],
-)
+@route.get("/pauses", "read", "listPauses", "What is paused", tags=["machines"])
 async def pauses(request: Asked) -> Response[schemas.Pauses]:
     """Every pause in force, with who and why."""
 

@@ -2,21 +2,22 @@
 
 from typing import Any
 
-from litestar import Response, get
+from litestar import Response
 
 from stateward.app import App
+from stateward.server import route
 from stateward.server.auth import Asked, caller_of, reply, service_of
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer
 from stateward.telemetry.metrics import CONTENT_TYPE
 
 
-@get(
+@route.get(
     "/metrics",
-    opt={"right": "observe"},
+    "observe",
+    "getMetrics",
+    "Numbers for Prometheus",
     media_type="text/plain",
-    operation_id="getMetrics",
-    summary="Numbers for Prometheus",
     tags=["service"],
 )
 async def metrics(request: Asked) -> Response[str]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from litestar import Response, Router, get, post
+from litestar import Response, Router, post
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
 
 from stateward import schemas
@@ -11,7 +11,7 @@ from stateward.app.provenance import provenance as make_provenance
 from stateward.app.views import error_group_views, status_counts, why_view
 from stateward.core.model import Record
 from stateward.engine.coordinator import Submitted
-from stateward.server import operations, views
+from stateward.server import operations, route, views
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -42,12 +42,8 @@ ProvenanceFormat = Annotated[
 ]
 
 
-@post(
-    "/{record_id:str}/priority",
-    opt={"right": "act"},
-    status_code=200,
-    operation_id="prioritiseRecord",
-    summary="Let a record go sooner or later",
+@route.post(
+    "/{record_id:str}/priority", "act", "prioritiseRecord", "Let a record go sooner or later"
 )
 async def prioritise(
     request: Asked,
@@ -62,12 +58,7 @@ async def prioritise(
     )
 
 
-@get(
-    "/{record_id:str}/explain",
-    opt={"right": "read"},
-    operation_id="explainRecord",
-    summary="Why a record is where it is",
-)
+@route.get("/{record_id:str}/explain", "read", "explainRecord", "Why a record is where it is")
 async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.Why]:
     """A code for programs, a sentence for people, and what to do."""
 
@@ -78,12 +69,11 @@ async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.
     return await operations.reply_read(request, look)
 
 
-@post(
+@route.post(
     "/{record_id:str}/reprocess",
-    opt={"right": "submit"},
-    status_code=200,
-    operation_id="reprocessRecord",
-    summary="Process the document of a record that has ended again",
+    "submit",
+    "reprocessRecord",
+    "Process the document of a record that has ended again",
 )
 async def reprocess(
     request: Asked,
@@ -112,12 +102,11 @@ async def reprocess(
     return await operations.reply_once(request, key, act, answer)
 
 
-@post(
+@route.post(
     "/{record_id:str}/advance",
-    opt={"right": "act"},
-    status_code=200,
-    operation_id="advanceRecord",
-    summary="Let a held record go on with its next stage",
+    "act",
+    "advanceRecord",
+    "Let a held record go on with its next stage",
 )
 async def advance(
     request: Asked,
@@ -136,12 +125,11 @@ async def advance(
     return await operations.reply_once(request, key, act, views.record_answer)
 
 
-@post(
+@route.post(
     "/{record_id:str}/moves/{event:str}",
-    opt={"right": "act"},
-    status_code=200,
-    operation_id="moveRecord",
-    summary="Make a move that the state machine of a record declares",
+    "act",
+    "moveRecord",
+    "Make a move that the state machine of a record declares",
 )
 async def move(
     request: Asked,
@@ -159,11 +147,11 @@ async def move(
     )
 
 
-@get(
+@route.get(
     "/{record_id:str}/provenance",
-    opt={"right": "read"},
-    operation_id="getProvenance",
-    summary="The history of a record as W3C PROV or OpenLineage",
+    "read",
+    "getProvenance",
+    "The history of a record as W3C PROV or OpenLineage",
 )
 async def provenance(
     request: Asked, record_id: FromPath[str], form: ProvenanceFormat = "prov"
@@ -204,11 +192,11 @@ detecting = post(
 )(detect)
 
 
-@get(
+@route.get(
     "/logs/{stage:str}/{record_id:str}",
-    opt={"right": "read"},
-    operation_id="getLog",
-    summary="A log by its reference",
+    "read",
+    "getLog",
+    "A log by its reference",
     tags=["records"],
 )
 async def log_by_reference(
@@ -218,13 +206,7 @@ async def log_by_reference(
     return reply(await operations.get_stage_log(request, record_id, stage, machine=None))
 
 
-@get(
-    "/counts",
-    opt={"right": "read"},
-    operation_id="getCounts",
-    summary="Count records",
-    tags=["records"],
-)
+@route.get("/counts", "read", "getCounts", "Count records", tags=["records"])
 async def counts(request: Asked, q: QueryText = None) -> Response[schemas.Counts]:
     """Records by machine and status: all, or those that match."""
 
@@ -236,13 +218,7 @@ async def counts(request: Asked, q: QueryText = None) -> Response[schemas.Counts
     return await operations.reply_read(request, look)
 
 
-@get(
-    "/errors",
-    opt={"right": "read"},
-    operation_id="getErrors",
-    summary="Errors by cause",
-    tags=["records"],
-)
+@route.get("/errors", "read", "getErrors", "Errors by cause", tags=["records"])
 async def errors(request: Asked) -> Response[schemas.Errors]:
     """Why records rest, the most frequent cause first."""
 

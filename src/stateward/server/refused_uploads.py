@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from litestar import Response, delete, get
+from litestar import Response
 from litestar.params import FromPath
 
 from stateward import schemas
 from stateward.app import App
 from stateward.core.errors import UnknownName
 from stateward.core.model import clean_text, to_iso
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
@@ -43,11 +43,11 @@ async def note_refusal(
     await service.writer.ask(note)
 
 
-@get(
+@route.get(
     "/refused-uploads",
-    opt={"right": "submit"},
-    operation_id="listRefusedUploads",
-    summary="What you sent and was refused",
+    "submit",
+    "listRefusedUploads",
+    "What you sent and was refused",
     tags=["records"],
 )
 async def refused_uploads(request: Asked) -> Response[schemas.RefusedUploads]:
@@ -70,12 +70,12 @@ async def refused_uploads(request: Asked) -> Response[schemas.RefusedUploads]:
     return reply(await service_of(request).quick.ask(look))
 
 
-@delete(
+@route.delete(
     "/refused-uploads/{refused_id:str}",
-    opt={"right": "submit"},
+    "submit",
+    "dismissRefusedUpload",
+    "Dismiss a refused upload",
     status_code=204,
-    operation_id="dismissRefusedUpload",
-    summary="Dismiss a refused upload",
     tags=["records"],
 )
 async def dismiss(request: Asked, refused_id: FromPath[str]) -> None:
@@ -88,12 +88,12 @@ async def dismiss(request: Asked, refused_id: FromPath[str]) -> None:
         raise UnknownName("refused upload", clean_text(refused_id, chars_max=80))
 
 
-@delete(
+@route.delete(
     "/refused-uploads",
-    opt={"right": "submit"},
+    "submit",
+    "dismissRefusedUploads",
+    "Dismiss all refused uploads",
     status_code=204,
-    operation_id="dismissRefusedUploads",
-    summary="Dismiss all refused uploads",
     tags=["records"],
 )
 async def dismiss_all(request: Asked) -> None:

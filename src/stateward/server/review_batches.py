@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from litestar import Response, delete, post
+from litestar import Response
 from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
@@ -18,7 +18,7 @@ from stateward.core.model import to_iso_or_none
 from stateward.engine.answers import DecisionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.auth import Asked, caller_of, reply, service_of, trace_of
 from stateward.server.executors import REPLAYED
 from stateward.server.operations import reply_once
@@ -29,12 +29,11 @@ from stateward.storage.idempotency import Answer
 PREFIX = "RB"
 
 
-@post(
+@route.post(
     "/reviews/batches",
-    opt={"right": "review"},
-    status_code=200,
-    operation_id="decideReviews",
-    summary="Decide many reviews, with time to undo it",
+    "review",
+    "decideReviews",
+    "Decide many reviews, with time to undo it",
     tags=["reviews"],
 )
 async def decide_many(
@@ -91,12 +90,11 @@ async def _check_standing(request: Asked, data: schemas.ReviewBatchRequest, earl
         raise undone_since()
 
 
-@delete(
+@route.delete(
     "/reviews/batches/{batch_id:str}",
-    opt={"right": "review"},
-    status_code=200,
-    operation_id="undoDecisions",
-    summary="Undo what is not in effect yet of a bulk decision",
+    "review",
+    "undoDecisions",
+    "Undo what is not in effect yet of a bulk decision",
     tags=["reviews"],
 )
 async def undo_many(request: Asked, batch_id: FromPath[str]) -> Response[schemas.ReviewBatchUndone]:

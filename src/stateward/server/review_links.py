@@ -5,7 +5,7 @@ A link's address is in the answer to its making and in no other.
 
 from typing import Any
 
-from litestar import Response, delete, get, post
+from litestar import Response
 from litestar.params import FromPath, JSONBody
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from stateward import schemas
 from stateward.app import App
 from stateward.app.approver_links import link_url
 from stateward.core.model import clean_text
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.operations import reply_once, reply_read
 from stateward.server.parameters import IdempotencyKey
@@ -22,12 +22,12 @@ from stateward.storage.idempotency import Answer
 ID_CHARS_MAX = 120
 
 
-@post(
+@route.post(
     "/reviews/{record_id:str}/links",
-    opt={"right": "review"},
+    "review",
+    "createReviewLink",
+    "Create a link that lets a named person decide a review",
     status_code=201,
-    operation_id="createReviewLink",
-    summary="Create a link that lets a named person decide a review",
     tags=["reviews"],
 )
 async def create(
@@ -62,11 +62,11 @@ async def create(
     return await reply_once(request, key, act, answer)
 
 
-@get(
+@route.get(
     "/reviews/{record_id:str}/links",
-    opt={"right": "review"},
-    operation_id="listReviewLinks",
-    summary="List the links to a review",
+    "review",
+    "listReviewLinks",
+    "List the links to a review",
     tags=["reviews"],
 )
 async def list_(request: Asked, record_id: FromPath[str]) -> Response[schemas.ReviewLinkList]:
@@ -80,12 +80,11 @@ async def list_(request: Asked, record_id: FromPath[str]) -> Response[schemas.Re
     return await reply_read(request, look)
 
 
-@delete(
+@route.delete(
     "/reviews/{record_id:str}/links/{link_id:str}",
-    opt={"right": "review"},
-    status_code=200,
-    operation_id="revokeReviewLink",
-    summary="Revoke a link to a review",
+    "review",
+    "revokeReviewLink",
+    "Revoke a link to a review",
     tags=["reviews"],
 )
 async def revoke(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from litestar import Response, Router, delete, get, post, put
+from litestar import Response, Router
 from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
@@ -15,7 +15,7 @@ from stateward.core.model import SECOND, Record
 from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
-from stateward.server import operations, views
+from stateward.server import operations, route, views
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -42,11 +42,12 @@ PENDING_PARAMETERS = ("cursor", "limit")
 DAY = 86_400 * SECOND
 
 
-@get(
+@route.get(
     "/pending",
-    opt={"right": "read", "checks_query": True},
-    operation_id="listPendingReviews",
-    summary="What waits for a decision",
+    "read",
+    "listPendingReviews",
+    "What waits for a decision",
+    opt={"checks_query": True},
 )
 async def pending(
     request: Asked, cursor: CursorText = None, limit: Limit = ROWS_DEFAULT
@@ -94,11 +95,11 @@ def _wanted_facts(app: App, request: Asked) -> dict[str, str]:
     return facts
 
 
-@get(
+@route.get(
     "/statistics",
-    opt={"right": "review"},
-    operation_id="getReviewStatistics",
-    summary="What people decided, and which fields they correct",
+    "review",
+    "getReviewStatistics",
+    "What people decided, and which fields they correct",
 )
 async def statistics(
     request: Asked, days: StatisticsDays = DAYS_DEFAULT
@@ -117,12 +118,7 @@ def statistics_for(app: App, caller: Caller, days: int) -> schemas.ReviewStatist
     return statistics_view(found, since=since)
 
 
-@get(
-    "/{record_id:str}",
-    opt={"right": "read", "by_link": True},
-    operation_id="getReview",
-    summary="Look at a review",
-)
+@route.get("/{record_id:str}", "read", "getReview", "Look at a review", opt={"by_link": True})
 async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.ReviewDetail]:
     """A task with the values that were found and what the checks say of them; or how it was decided."""
     caller = caller_of(request)
@@ -136,12 +132,8 @@ async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
     return reply(await service_of(request).broad.ask(look))
 
 
-@post(
-    "/{record_id:str}/claim",
-    opt={"right": "review", "by_link": True},
-    status_code=200,
-    operation_id="claimReview",
-    summary="Take a review up",
+@route.post(
+    "/{record_id:str}/claim", "review", "claimReview", "Take a review up", opt={"by_link": True}
 )
 async def claim(
     request: Asked, record_id: FromPath[str], key: IdempotencyKey = None
@@ -160,12 +152,12 @@ async def claim(
     )
 
 
-@post(
+@route.post(
     "/{record_id:str}/release",
-    opt={"right": "review", "by_link": True},
-    status_code=200,
-    operation_id="releaseReview",
-    summary="Leave a review to others",
+    "review",
+    "releaseReview",
+    "Leave a review to others",
+    opt={"by_link": True},
 )
 async def release(
     request: Asked, record_id: FromPath[str], key: IdempotencyKey = None
@@ -179,13 +171,8 @@ async def release(
     )
 
 
-@post(
-    "/records/{record_id:str}/review",
-    opt={"right": "review"},
-    status_code=200,
-    operation_id="reviewRecord",
-    summary="Decide a review",
-    tags=["reviews"],
+@route.post(
+    "/records/{record_id:str}/review", "review", "reviewRecord", "Decide a review", tags=["reviews"]
 )
 async def decide(
     request: Asked,
@@ -202,12 +189,12 @@ async def decide(
     return reply(await operations.change_record(request, act, key=key, if_match=if_match))
 
 
-@put(
+@route.put(
     "/{record_id:str}/decision",
-    opt={"right": "review", "by_link": True},
-    status_code=200,
-    operation_id="holdDecision",
-    summary="Decide a review, with time to undo it",
+    "review",
+    "holdDecision",
+    "Decide a review, with time to undo it",
+    opt={"by_link": True},
 )
 async def hold(
     request: Asked,
@@ -246,12 +233,12 @@ async def _check_standing(request: Asked, deciding: DecisionRequest, earlier: by
         raise undone_since()
 
 
-@delete(
+@route.delete(
     "/{record_id:str}/decision",
-    opt={"right": "review", "by_link": True},
-    status_code=200,
-    operation_id="undoDecision",
-    summary="Undo a decision that is not in effect yet",
+    "review",
+    "undoDecision",
+    "Undo a decision that is not in effect yet",
+    opt={"by_link": True},
 )
 async def undo(request: Asked, record_id: FromPath[str]) -> Response[schemas.ReviewPending]:
     """The decision as it was, with the values and notes that its author had typed."""
@@ -266,12 +253,11 @@ async def undo(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
     return await operations.reply_once(request, None, act, answer)
 
 
-@post(
+@route.post(
     "/{record_id:str}/opinion",
-    opt={"right": "review"},
-    status_code=200,
-    operation_id="askOpinion",
-    summary="Ask another person or a group for a second opinion",
+    "review",
+    "askOpinion",
+    "Ask another person or a group for a second opinion",
 )
 async def ask_opinion(
     request: Asked,

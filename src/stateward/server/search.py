@@ -3,14 +3,14 @@
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Response, get
+from litestar import Response
 from litestar.params import QueryParameter
 
 from stateward import schemas
 from stateward.app import App
 from stateward.app.search import SearchPlace
 from stateward.core.text_search import TEXT_CHARS_MAX, with_types
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.paging import (
     Cursor,
@@ -85,13 +85,7 @@ SearchFormat = Annotated[
 ]
 
 
-@get(
-    "/search",
-    opt={"right": "read"},
-    operation_id="searchText",
-    summary="Search what documents say",
-    tags=["records"],
-)
+@route.get("/search", "read", "searchText", "Search what documents say", tags=["records"])
 async def search(
     request: Asked,
     q: SearchText = "",

@@ -7,7 +7,7 @@ of these machines.
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from litestar import Response, Router, delete, get, post
+from litestar import Response, Router
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
 from msgspec import UNSET
 
@@ -27,7 +27,7 @@ from stateward.notifications import (
     Webhook,
 )
 from stateward.schemas.webhooks import WEBHOOK_ID_CHARS_MAX as ID_CHARS_MAX
-from stateward.server import views
+from stateward.server import route, views
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -53,12 +53,7 @@ StateText = Annotated[
 OptionalDisable = Annotated[schemas.DisableRequest | None, Body(description="Why.")]
 
 
-@get(
-    "/",
-    opt={"right": "observe"},
-    operation_id="listWebhooks",
-    summary="List webhooks",
-)
+@route.get("/", "observe", "listWebhooks", "List webhooks")
 async def list_(request: Asked) -> Response[schemas.WebhookList]:
     """Without secrets."""
 
@@ -69,7 +64,7 @@ async def list_(request: Asked) -> Response[schemas.WebhookList]:
     return await reply_read(request, look, is_quick=True)
 
 
-@post("/", opt={"right": "admin"}, operation_id="createWebhook", summary="Create a webhook")
+@route.post("/", "admin", "createWebhook", "Create a webhook", status_code=201)
 async def create(
     request: Asked, data: JSONBody[schemas.WebhookRequest], key: IdempotencyKey = None
 ) -> Response[schemas.WebhookDocument]:
@@ -96,12 +91,7 @@ async def create(
     return await reply_once(request, key, act, answer)
 
 
-@get(
-    "/{webhook_id:str}",
-    opt={"right": "observe"},
-    operation_id="getWebhook",
-    summary="Look at a webhook",
-)
+@route.get("/{webhook_id:str}", "observe", "getWebhook", "Look at a webhook")
 async def show(request: Asked, webhook_id: FromPath[str]) -> Response[schemas.WebhookDocument]:
     """Without its secret."""
     return await reply_read(
@@ -111,11 +101,8 @@ async def show(request: Asked, webhook_id: FromPath[str]) -> Response[schemas.We
     )
 
 
-@delete(
-    "/{webhook_id:str}",
-    opt={"right": "admin"},
-    operation_id="deleteWebhook",
-    summary="Delete a webhook and its log",
+@route.delete(
+    "/{webhook_id:str}", "admin", "deleteWebhook", "Delete a webhook and its log", status_code=204
 )
 async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
     """The log of its deliveries is deleted too."""
@@ -128,13 +115,7 @@ async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
     await service_of(request).writer.ask(act)
 
 
-@post(
-    "/{webhook_id:str}/rotate",
-    opt={"right": "admin"},
-    status_code=200,
-    operation_id="rotateWebhook",
-    summary="Give a webhook a new secret",
-)
+@route.post("/{webhook_id:str}/rotate", "admin", "rotateWebhook", "Give a webhook a new secret")
 async def rotate(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[schemas.WebhookDocument]:
@@ -148,13 +129,7 @@ async def rotate(
     )
 
 
-@post(
-    "/{webhook_id:str}/enable",
-    opt={"right": "admin"},
-    status_code=200,
-    operation_id="enableWebhook",
-    summary="Enable a webhook",
-)
+@route.post("/{webhook_id:str}/enable", "admin", "enableWebhook", "Enable a webhook")
 async def enable(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[schemas.WebhookDocument]:
@@ -167,13 +142,7 @@ async def enable(
     )
 
 
-@post(
-    "/{webhook_id:str}/disable",
-    opt={"right": "admin"},
-    status_code=200,
-    operation_id="disableWebhook",
-    summary="Disable a webhook",
-)
+@route.post("/{webhook_id:str}/disable", "admin", "disableWebhook", "Disable a webhook")
 async def disable(
     request: Asked,
     webhook_id: FromPath[str],
@@ -214,13 +183,7 @@ async def _answer_change(
     return await reply_once(request, key, act, answer)
 
 
-@post(
-    "/{webhook_id:str}/ping",
-    opt={"right": "act"},
-    status_code=202,
-    operation_id="pingWebhook",
-    summary="Send a test message",
-)
+@route.post("/{webhook_id:str}/ping", "act", "pingWebhook", "Send a test message", status_code=202)
 async def ping(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[schemas.DeliveryDocument]:
@@ -238,7 +201,7 @@ async def ping(
     return await reply_once(request, key, act, answer)
 
 
-@get("/", opt={"right": "observe"}, operation_id="listDeliveries", summary="List deliveries")
+@route.get("/", "observe", "listDeliveries", "List deliveries")
 async def deliveries(
     request: Asked,
     webhook_id: Annotated[
@@ -293,11 +256,11 @@ def _place(at: Cursor) -> tuple[Micros, str, str]:
     return at.at, message_id, webhook_id
 
 
-@get(
+@route.get(
     "/{webhook_id:str}/{message_id:str}",
-    opt={"right": "observe"},
-    operation_id="getDelivery",
-    summary="Look at a delivery, with every attempt",
+    "observe",
+    "getDelivery",
+    "Look at a delivery, with every attempt",
 )
 async def delivery(
     request: Asked, webhook_id: FromPath[str], message_id: FromPath[str]
@@ -312,13 +275,7 @@ async def delivery(
     return await reply_read(request, look, is_quick=True)
 
 
-@post(
-    "/replay",
-    opt={"right": "act"},
-    status_code=202,
-    operation_id="replayDeliveries",
-    summary="Replay deliveries",
-)
+@route.post("/replay", "act", "replayDeliveries", "Replay deliveries", status_code=202)
 async def replay(
     request: Asked, data: JSONBody[schemas.ReplayRequest], key: IdempotencyKey = None
 ) -> Response[schemas.Replayed]:
