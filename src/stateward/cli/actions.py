@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
 from stateward.cli.records import record_fields
@@ -32,15 +32,10 @@ def _acting(function: Function) -> Function:
     """The arguments that retry, cancel and set-priority share."""
     decorators: tuple[Callable[[Function], Function], ...] = (
         click.argument("ids", metavar="[ID]...", nargs=-1),
-        click.option(
-            "--query",
-            "text",
-            metavar="QUERY",
-            help="All records that match, written as for `list`.",
-        ),
-        click.option("--dry-run", is_flag=True, help="Only show how many it would concern."),
-        click.option("--reason", metavar="TEXT", help="Why; kept in the history."),
-        click.option("--yes", is_flag=True, help="Do not ask before acting on a query."),
+        option("--query QUERY", "All records that match, written as for `list`.", to="text"),
+        flag_option("--dry-run", "Only show how many it would concern."),
+        option("--reason TEXT", "Why; kept in the history."),
+        flag_option("--yes", "Do not ask before acting on a query."),
         pass_context,
     )
     for decorate in reversed(decorators):
@@ -93,12 +88,11 @@ def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argum
         "stateward set-priority --query 'is:waiting source:scan' --to batch_import --dry-run",
     ],
 )
-@click.option(
-    "--to",
-    "priority",
-    metavar="N",
+@option(
+    "--to N",
+    "1 to 10, higher goes first; or a name that the profile has.",
+    to="priority",
     required=True,
-    help="1 to 10, higher goes first; or a name that the profile has.",
 )
 @_acting
 def set_priority(context: CliContext, *, priority: str, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
@@ -238,13 +232,8 @@ def _by_status(bulk: "Bulk") -> str:
     ],
 )
 @click.argument("machine")
-@click.option(
-    "--stage",
-    metavar="NAME",
-    default="",
-    help="Only this stage; otherwise all stages of the machine.",
-)
-@click.option("--reason", metavar="TEXT", help="Why; `explain` shows it.")
+@option("--stage NAME", "Only this stage; otherwise all stages of the machine.", default="")
+@option("--reason TEXT", "Why; `explain` shows it.")
 @pass_context
 def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) -> None:
     """Stop dispatching a machine, or one of its stages.
@@ -265,12 +254,7 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
     examples=["stateward resume invoices --stage parse", "stateward resume invoices"],
 )
 @click.argument("machine")
-@click.option(
-    "--stage",
-    metavar="NAME",
-    default="",
-    help="The stage that was paused; otherwise the whole machine.",
-)
+@option("--stage NAME", "The stage that was paused; otherwise the whole machine.", default="")
 @pass_context
 def resume(context: CliContext, *, machine: str, stage: str) -> None:
     """Dispatch a paused machine or stage again.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.context import CliContext, Group, limit_option, pass_context
+from stateward.cli.context import CliContext, Group, limit_option, option, pass_context
 from stateward.cli.output import cut, moment, plural, write_file
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ def audit() -> None:
 
 def filters(command: Any) -> Any:  # noqa: ANN401 - click's own
     """The options that choose entries."""
-    for option in reversed(
+    for decorate in reversed(
         (
-            click.option("--actor", metavar="NAME", help="By this person or key."),
-            click.option("--verb", metavar="NAME", help="Of this kind, such as sign_in."),
-            click.option("--record", "record_id", metavar="ID", help="About this record."),
-            click.option("--since", metavar="TIME", help="From this time on, as in RFC 3339."),
-            click.option("--until", metavar="TIME", help="Before this time."),
+            option("--actor NAME", "By this person or key."),
+            option("--verb NAME", "Of this kind, such as sign_in."),
+            option("--record ID", "About this record.", to="record_id"),
+            option("--since TIME", "From this time on, as in RFC 3339."),
+            option("--until TIME", "Before this time."),
         )
     ):
-        command = option(command)
+        command = decorate(command)
     return command
 
 

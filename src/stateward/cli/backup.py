@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.kept_files import kept_file
 from stateward.cli.output import plural, write, write_table
@@ -34,15 +34,12 @@ OPTION_WORDS = ("list", "check")  # who types one wants to look, and no folder o
     ],
 )
 @click.argument("where", metavar="DIR|URL")
-@click.option(
-    "--keep", metavar="N", type=click.IntRange(min=1), help="Remove all but the newest N sets."
-)
-@click.option("--list", "is_list", is_flag=True, help="Make none: show those that there are.")
-@click.option(
+@option("--keep N", "Remove all but the newest N sets.", type=click.IntRange(min=1))
+@flag_option("--list", "Make none: show those that there are.", to="is_list")
+@flag_option(
     "--check",
-    "is_check",
-    is_flag=True,
-    help="Make none: read database and documents of the newest set, and compare them with their hashes.",
+    "Make none: read database and documents of the newest set, and compare them with their hashes.",
+    to="is_check",
 )
 @pass_context
 def backup(
@@ -98,18 +95,16 @@ def backup(
     ],
 )
 @click.argument("place", metavar="[SET]", required=False)
-@click.option(
-    "--checkpoint",
-    "named",
-    metavar="FILE",
+@option(
+    "--checkpoint FILE",
+    "Compare with this checkpoint as well, such as a mail that was saved or s3://bucket/name. Can be repeated.",
+    to="named",
     multiple=True,
-    help="Compare with this checkpoint as well, such as a mail that was saved or s3://bucket/name. Can be repeated.",
 )
-@click.option(
+@flag_option(
     "--compare",
-    "is_compare",
-    is_flag=True,
-    help="Restore nothing: compare the store that is here, after a recovery by other means.",
+    "Restore nothing: compare the store that is here, after a recovery by other means.",
+    to="is_compare",
 )
 @pass_context
 def restore(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import write_table
 
@@ -34,26 +34,23 @@ COLUMNS = {
         "stateward bench --json --postgres postgresql:///postgres",
     ],
 )
-@click.option(
-    "--records",
-    metavar="N",
+@option(
+    "--records N",
+    "Records of a burst.",
     type=click.IntRange(1, RECORDS_MAX),
     default=5_000,
     show_default=True,
-    help="Records of a burst.",
 )
-@click.option(
-    "--rounds",
-    metavar="N",
+@option(
+    "--rounds N",
+    "How often each row is measured; the median is shown.",
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="How often each row is measured; the median is shown.",
 )
-@click.option(
-    "--postgres",
-    metavar="URL",
-    help="Measure on this PostgreSQL server as well, in a database created for it; default: the server of store.url.",
+@option(
+    "--postgres URL",
+    "Measure on this PostgreSQL server as well, in a database created for it; default: the server of store.url.",
 )
 @pass_context
 def bench(context: CliContext, *, records: int, rounds: int, postgres: str | None) -> Exit:

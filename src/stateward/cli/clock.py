@@ -2,7 +2,7 @@
 
 import click
 
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.context import CliContext, Group, option, pass_context
 from stateward.cli.exit_codes import Exit
 
 
@@ -35,7 +35,7 @@ def show(context: CliContext) -> Exit:
 
 
 @clock.command("confirm", examples=["stateward clock confirm --reason 'it was off for a week'"])
-@click.option("--reason", metavar="TEXT", required=True, help="Why; kept in the audit log.")
+@option("--reason TEXT", "Why; kept in the audit log.", required=True)
 @pass_context
 def confirm(context: CliContext, *, reason: str) -> None:
     """Say that the clock of this machine is right.

@@ -41,6 +41,7 @@ PROFILES = ("personal", "business", "enterprise")
 FILE_WORDS = frozenset({"FILE", "DIR", "LEDGER", "SET"})
 """In the name of what a command takes, as its help shows it: shells complete it as a file."""
 PROGRESS_EVERY_S = 0.1
+A_FILE = click.Path(path_type=Path)
 T = TypeVar("T")
 C = TypeVar("C", bound="Client")
 
@@ -299,17 +300,40 @@ def _remember(context: click.Context, option: click.Parameter, value: object) ->
         )
 
 
+def option(
+    shown: str,
+    text: str,
+    *,
+    to: str | None = None,
+    **how: Any,  # noqa: ANN401 - click's own words
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option as its help shows it: `option("--stage NAME", "Only of this stage.")`; `to` names its argument."""
+    name, _, metavar = shown.partition(" ")
+    names = (name,) if to is None else (name, to)
+    return click.option(*names, metavar=metavar or None, help=text, **how)
+
+
+def flag_option(
+    name: str,
+    text: str,
+    *,
+    to: str | None = None,
+    **how: Any,  # noqa: ANN401 - click's own words
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option that is given or not."""
+    return option(name, text, to=to, is_flag=True, **how)
+
+
 def limit_option(
     text: str = "How many at most.", *, default: int | None = None, most: int | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option --limit of a command that lists something."""
-    return click.option(
-        "--limit",
-        metavar="N",
+    return option(
+        "--limit N",
+        text,
         type=click.IntRange(1, most),
         default=default,
         show_default=default is not None,
-        help=text,
     )
 
 
@@ -329,7 +353,7 @@ def everywhere(*, is_hidden: bool, is_listing: bool) -> tuple[click.Parameter, .
         option(
             "--config",
             metavar="FILE",
-            type=click.Path(path_type=Path),
+            type=A_FILE,
             help="A settings file of your own; also $STATEWARD_CONFIG.",
             hidden=is_hidden,
         ),

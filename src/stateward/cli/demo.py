@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, option, pass_context
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import count_text, write, write_table
 from stateward.cli.records import record_fields, write_history
@@ -31,12 +31,7 @@ FOLDER, NAME = "stateward-demo", "stateward"
 @click.command(
     "demo", cls=Command, examples=["stateward demo", "stateward --data /tmp/demo demo --json"]
 )
-@click.option(
-    "--only",
-    metavar="NAME",
-    multiple=True,
-    help="Only the samples of this pipeline; may be given again.",
-)
+@option("--only NAME", "Only the samples of this pipeline; may be given again.", multiple=True)
 @pass_context
 def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
     """Process the sample documents of every pipeline.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import moment, plural, write, write_table
 
@@ -25,28 +25,21 @@ LEFT = "of {} a file could not be deleted; a running service tries it again ever
     ],
 )
 @click.argument("record_ids", metavar="[ID]...", nargs=-1)
-@click.option(
-    "--subject",
-    metavar="LABEL=VALUE",
-    help="All records that have this label: everything about one person, over all pipelines.",
+@option(
+    "--subject LABEL=VALUE",
+    "All records that have this label: everything about one person, over all pipelines.",
 )
-@click.option(
-    "--reason",
-    metavar="TEXT",
-    help="Why; it stays in the history, so name no person.",
-)
-@click.option(
+@option("--reason TEXT", "Why; it stays in the history, so name no person.")
+@flag_option(
     "--no-compact",
-    is_flag=True,
-    help="Do not write the database anew: earlier states of rows may stay in unused parts of its files until that is "
+    "Do not write the database anew: earlier states of rows may stay in unused parts of its files until that is "
     "done. For large databases that are in use, since writers wait meanwhile.",
 )
-@click.option(
+@flag_option(
     "--compact",
-    is_flag=True,
-    help="Erase nothing: write the database anew, after --no-compact, erasures over HTTP and rules of retention.",
+    "Erase nothing: write the database anew, after --no-compact, erasures over HTTP and rules of retention.",
 )
-@click.option("--yes", is_flag=True, help="Do it. Without this it is only shown what would be.")
+@flag_option("--yes", "Do it. Without this it is only shown what would be.")
 @pass_context
 def erase(
     context: CliContext,
@@ -134,9 +127,9 @@ def _tell(context: CliContext, done: "schemas.ErasureAnswer") -> None:
     ],
 )
 @click.argument("record_id", metavar="[ID]", required=False)
-@click.option("--reason", metavar="TEXT", help="Why; it is recorded with who said so.")
-@click.option("--release", is_flag=True, help="Allow deletion again.")
-@click.option("--list", "is_list", is_flag=True, help="Show the records that are held.")
+@option("--reason TEXT", "Why; it is recorded with who said so.")
+@flag_option("--release", "Allow deletion again.")
+@flag_option("--list", "Show the records that are held.", to="is_list")
 @pass_context
 def hold(
     context: CliContext, *, record_id: str | None, reason: str | None, release: bool, is_list: bool
@@ -174,7 +167,7 @@ def hold(
     reads_without="yes",
     examples=["stateward retention", "stateward retention --yes"],
 )
-@click.option("--yes", is_flag=True, help="Do it. Without this it is only shown what would be.")
+@flag_option("--yes", "Do it. Without this it is only shown what would be.")
 @pass_context
 def retention(context: CliContext, *, yes: bool) -> Exit:
     """Delete what is old, by the rules of the settings.

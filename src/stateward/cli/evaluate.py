@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import (
-    CliContext,
-    Command,
-    Group,
-    pass_context,
-)
+from stateward.cli.context import A_FILE, CliContext, Command, Group, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import write, write_table
@@ -71,7 +66,7 @@ def _command(plugin: "Plugin") -> Command:
         plugin.name,
         callback=run,
         help=inspect.cleandoc(evaluation.doc),
-        params=[click.Argument(["path"], type=click.Path(path_type=Path)), *options],
+        params=[click.Argument(["path"], type=A_FILE), *options],
         examples=[example, f"{example} --json"],
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import plural, replacing, write_lines
@@ -61,30 +61,26 @@ class DayParameter(click.ParamType[str]):
     ],
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--query", metavar="QUERY", help="All records that match, as `stateward list` says.")
-@click.option("--from", "first", metavar="DAY", type=DayParameter(), help="Items from this day on.")
-@click.option("--to", "last", metavar="DAY", type=DayParameter(), help="Items up to this day.")
-@click.option("--stage", metavar="NAME", help="Of this stage; otherwise of the last that has any.")
-@click.option(
-    "--format",
-    "form",
-    metavar="NAME",
+@option("--query QUERY", "All records that match, as `stateward list` says.")
+@option("--from DAY", "Items from this day on.", to="first", type=DayParameter())
+@option("--to DAY", "Items up to this day.", to="last", type=DayParameter())
+@option("--stage NAME", "Of this stage; otherwise of the last that has any.")
+@option(
+    "--format NAME",
+    "csv, jsonl, xlsx, parquet, or a format that a pipeline offers.",
+    to="form",
     default="csv",
     show_default=True,
-    help="csv, jsonl, xlsx, parquet, or a format that a pipeline offers.",
 )
-@click.option(
-    "--out",
-    "path",
-    metavar="FILE",
+@option(
+    "--out FILE",
+    "A new file; otherwise standard output.",
+    to="path",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A new file; otherwise standard output.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
-@click.option(
-    "--with-duplicates",
-    is_flag=True,
-    help="Each item of each record, also where several records hold the same one.",
+@flag_option("--overwrite", "Replace a file that exists.")
+@flag_option(
+    "--with-duplicates", "Each item of each record, also where several records hold the same one."
 )
 @pass_context
 def export_items(

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.context import CliContext, Group, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import moment, plural, write
 
@@ -39,13 +39,12 @@ def status(context: CliContext) -> Exit:
 @feed.command(
     "replay", examples=["stateward feed replay --from 1", "stateward feed replay --from 48213"]
 )
-@click.option(
-    "--from",
-    "seq",
-    metavar="SEQ",
+@option(
+    "--from SEQ",
+    "The seq of the first transition to send again.",
+    to="seq",
     type=click.IntRange(min=1),
     required=True,
-    help="The seq of the first transition to send again.",
 )
 @pass_context
 def replay(context: CliContext, *, seq: int) -> Exit:

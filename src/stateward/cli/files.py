@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, option, pass_context
 from stateward.cli.output import plural, write_bytes
 from stateward.cli.records import why_nothing
 
@@ -51,11 +51,10 @@ def files(context: CliContext, record_id: str) -> None:
 )
 @click.argument("record_id", metavar="ID")
 @click.argument("path", metavar="STAGE/NAME")
-@click.option(
-    "--out",
-    metavar="FILE",
+@option(
+    "--out FILE",
+    "Where it is written; what is there is replaced. - is the standard output.",
     required=True,
-    help="Where it is written; what is there is replaced. - is the standard output.",
 )
 @pass_context
 def file(context: CliContext, record_id: str, path: str, out: str) -> None:

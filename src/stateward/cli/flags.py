@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.context import CliContext, Group, option, pass_context
 from stateward.cli.records import record_fields
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def flag() -> None:
 
 @flag.command("confirm", examples=["stateward flag confirm UL_01h2k3 --reason 'checked by hand'"])
 @click.argument("record_id", metavar="ID")
-@click.option("--reason", metavar="TEXT", help="Why; kept in the audit log.")
+@option("--reason TEXT", "Why; kept in the audit log.")
 @pass_context
 def confirm(context: CliContext, *, record_id: str, reason: str | None) -> None:
     """Confirm a flagged result: it is right as it is."""
@@ -38,7 +38,7 @@ def confirm(context: CliContext, *, record_id: str, reason: str | None) -> None:
 
 @flag.command("reject", examples=["stateward flag reject UL_01h2k3 --reason 'page 3 is missing'"])
 @click.argument("record_id", metavar="ID")
-@click.option("--reason", metavar="TEXT", required=True, help="Why; kept in the audit log.")
+@option("--reason TEXT", "Why; kept in the audit log.", required=True)
 @pass_context
 def reject(context: CliContext, *, record_id: str, reason: str | None) -> None:
     """Reject a flagged result: it must not be used."""

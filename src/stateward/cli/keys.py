@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stateward.cli.apps import one_of
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.context import A_FILE, CliContext, Group, option, pass_context
 from stateward.cli.output import moment, write_table
 
 if TYPE_CHECKING:
@@ -36,34 +36,24 @@ def key() -> None:
     ],
 )
 @click.argument("name")
-@click.option(
-    "--role", type=click.Choice(ROLES), required=True, help="What it may do; each can read."
-)
-@click.option(
-    "--pipeline",
-    "pipelines",
-    metavar="MACHINE",
+@option("--role", "What it may do; each can read.", type=click.Choice(ROLES), required=True)
+@option(
+    "--pipeline MACHINE",
+    "Only for this machine; may be given again. Otherwise for all.",
+    to="pipelines",
     multiple=True,
-    help="Only for this machine; may be given again. Otherwise for all.",
 )
-@click.option(
-    "--days",
-    metavar="N",
+@option(
+    "--days N",
+    "How long it is valid; otherwise until it is revoked.",
     type=click.FloatRange(min=0, min_open=True, max=DAYS_MAX),
-    help="How long it is valid; otherwise until it is revoked.",
 )
-@click.option(
-    "--rate",
-    metavar="N",
+@option("--rate N", "Requests a minute; otherwise api.rate_per_minute.", type=click.IntRange(min=1))
+@option(
+    "--bytes N",
+    "The largest document; otherwise limits.upload_bytes_max.",
+    to="bytes_max",
     type=click.IntRange(min=1),
-    help="Requests a minute; otherwise api.rate_per_minute.",
-)
-@click.option(
-    "--bytes",
-    "bytes_max",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="The largest document; otherwise limits.upload_bytes_max.",
 )
 @pass_context
 def create(
@@ -132,13 +122,12 @@ def list_(context: CliContext) -> None:
     ],
 )
 @click.argument("key_id", metavar="ID")
-@click.option(
-    "--minutes",
-    metavar="N",
+@option(
+    "--minutes N",
+    "How long it can be used.",
     type=click.FloatRange(min=0, min_open=True, max=MINUTES_MAX),
     default=15.0,
     show_default=True,
-    help="How long it can be used.",
 )
 @pass_context
 def link(context: CliContext, *, key_id: str, minutes: float) -> None:
@@ -200,10 +189,11 @@ def signing() -> None:
     ],
 )
 @click.argument("name", metavar="[NAME]", required=False)
-@click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path),
-    help="A new file for the private half; without it signing.key in the data folder, where it is used at once.",
-)  # fmt: skip
+@option(
+    "--out FILE",
+    "A new file for the private half; without it signing.key in the data folder, where it is used at once.",
+    type=A_FILE,
+)
 @pass_context
 def create_signing(context: CliContext, *, name: str | None, out: Path | None) -> None:
     """Make a key that checkpoints are signed with.
@@ -247,15 +237,12 @@ def worker() -> None:
     ],
 )
 @click.argument("name")
-@click.option(
-    "--stages",
-    metavar="MACHINE.STAGE,…",
+@option(
+    "--stages MACHINE.STAGE,…",
+    "Which stages it may do; MACHINE.* for all of a machine.",
     required=True,
-    help="Which stages it may do; MACHINE.* for all of a machine.",
 )
-@click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path), required=True, help="A new file for the credential."
-)  # fmt: skip
+@option("--out FILE", "A new file for the credential.", type=A_FILE, required=True)
 @pass_context
 def create_worker(context: CliContext, *, name: str, stages: str, out: Path) -> None:
     """Make a credential for a worker behind a transport.

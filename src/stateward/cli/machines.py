@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.context import A_FILE, CliContext, Group, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import (
@@ -168,19 +168,18 @@ def _check_one(
     ],
 )
 @click.argument("name")
-@click.option(
+@option(
     "--format",
-    "format_",
+    "The kind of picture, or a flow for Windmill.",
+    to="format_",
     type=click.Choice((*PICTURES, OPENFLOW)),
     default="mermaid",
     show_default=True,
-    help="The kind of picture, or a flow for Windmill.",
 )
-@click.option(
-    "--out",
-    metavar="PATH",
-    type=click.Path(path_type=Path),
-    help="Write it there instead of to stdout; a flow becomes a folder, with its scripts as files.",
+@option(
+    "--out PATH",
+    "Write it there instead of to stdout; a flow becomes a folder, with its scripts as files.",
+    type=A_FILE,
 )
 @pass_context
 def graph(context: CliContext, *, name: str, format_: str, out: Path | None) -> None:

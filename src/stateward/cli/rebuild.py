@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, option, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.output import plural
 
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     ],
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--query", metavar="QUERY", help="All records that match, as `stateward list` says.")
-@click.option(
-    "--stage", metavar="NAME", help="The stage to do again; without one, what is out of date."
-)
+@option("--query QUERY", "All records that match, as `stateward list` says.")
+@option("--stage NAME", "The stage to do again; without one, what is out of date.")
 @pass_context
 def rebuild(
     context: CliContext, *, ids: tuple[str, ...], query: str | None, stage: str | None

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from stateward.cli.apps import check_known
-from stateward.cli.context import CliContext, Command, limit_option, pass_context
+from stateward.cli.context import (
+    CliContext,
+    Command,
+    flag_option,
+    limit_option,
+    option,
+    pass_context,
+)
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import (
@@ -137,31 +144,17 @@ class _Listing(Command):
     ],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
-@click.option(
-    "--status",
-    "statuses",
-    metavar="NAME",
-    multiple=True,
-    help="In this status; may be given again.",
-)
-@click.option(
-    "--machine",
-    "machines",
-    metavar="NAME",
-    multiple=True,
-    help="Of this machine; may be given again.",
-)
+@option("--status NAME", "In this status; may be given again.", to="statuses", multiple=True)
+@option("--machine NAME", "Of this machine; may be given again.", to="machines", multiple=True)
 @limit_option("The most records to show.", default=ROWS_DEFAULT)
-@click.option(
-    "--after", metavar="ID", default="", help="Go on after this record of an earlier list."
-)
-@click.option(
+@option("--after ID", "Go on after this record of an earlier list.", default="")
+@option(
     "--format",
-    "form",
+    "A table for people, or CSV with every label and exposed field; no cell is a formula.",
+    to="form",
     type=click.Choice(("table", "csv")),
     default="table",
     show_default=True,
-    help="A table for people, or CSV with every label and exposed field; no cell is a formula.",
 )
 @pass_context
 def list_(
@@ -279,13 +272,13 @@ def history(context: CliContext, record_id: str) -> None:
     ],
 )
 @click.argument("record_id", metavar="ID")
-@click.option(
+@option(
     "--format",
-    "form",
+    "W3C PROV-JSON, or a list of OpenLineage run events.",
+    to="form",
     type=click.Choice(("prov", "openlineage")),
     default="prov",
     show_default=True,
-    help="W3C PROV-JSON, or a list of OpenLineage run events.",
 )
 @pass_context
 def provenance(context: CliContext, record_id: str, form: Literal["prov", "openlineage"]) -> None:
@@ -347,10 +340,8 @@ def explain(context: CliContext, record_id: str) -> None:
     examples=["stateward logs UL_01h2k3", "stateward logs UL_01h2k3 --stage parse --jsonl"],
 )
 @click.argument("record_id", metavar="ID")
-@click.option("--stage", metavar="NAME", help="Only of this stage.")
-@click.option(
-    "--attempt", metavar="N", type=int, help="Only the Nth attempt at each stage; 1 is the first."
-)
+@option("--stage NAME", "Only of this stage.")
+@option("--attempt N", "Only the Nth attempt at each stage; 1 is the first.", type=int)
 @pass_context
 def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int | None) -> None:
     """Show what runners wrote while they worked on a record.
@@ -445,25 +436,19 @@ def _write_log_line(line: "Fields") -> None:
     ],
 )
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--stage", metavar="NAME", help="Of this stage; otherwise of the last that has any.")
-@click.option("--kind", metavar="NAME", help="Of this kind, such as observations or canonicals.")
-@click.option(
-    "--format",
-    "form",
-    metavar="NAME",
-    help="How they are written: json, jsonl, csv, or a format that their pipeline offers.",
+@option("--stage NAME", "Of this stage; otherwise of the last that has any.")
+@option("--kind NAME", "Of this kind, such as observations or canonicals.")
+@option(
+    "--format NAME",
+    "How they are written: json, jsonl, csv, or a format that their pipeline offers.",
+    to="form",
 )
-@click.option(
-    "--edition",
-    metavar="N",
+@option(
+    "--edition N",
+    "As they were before a rebuild: 0 is as the stage made them; otherwise the newest.",
     type=click.IntRange(min=0),
-    help="As they were before a rebuild: 0 is as the stage made them; otherwise the newest.",
 )
-@click.option(
-    "--unique",
-    is_flag=True,
-    help="Each id once, however many of the records hold it; the rest is counted.",
-)
+@flag_option("--unique", "Each id once, however many of the records hold it; the rest is counted.")
 @limit_option("The most items to print; otherwise all.")
 @pass_context
 def items(
@@ -573,13 +558,7 @@ def _unique(context: CliContext, rows: Iterable["Fields"]) -> Iterator["Fields"]
         "stateward errors --jsonl",
     ],
 )
-@click.option(
-    "--machine",
-    "machines",
-    metavar="NAME",
-    multiple=True,
-    help="Of this machine; may be given again.",
-)
+@option("--machine NAME", "Of this machine; may be given again.", to="machines", multiple=True)
 @pass_context
 def errors(context: CliContext, *, machines: tuple[str, ...]) -> None:
     """Show why records failed, grouped by cause.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import plural, write
@@ -79,22 +79,14 @@ def _prompt(hint: "Hint") -> click.Option:
     ],
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--query", metavar="QUERY", help="All records that match, as `stateward list` says.")
-@click.option("--outdated", is_flag=True, help="Only what an older version of a reader has read.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and store nothing.")
-@click.option("--reset", is_flag=True, help="Begin without the hints of earlier corrections.")
-@click.option(
-    "--accept-flags",
-    is_flag=True,
-    help="Store a flagged result also in place of one that is not flagged.",
-)
-@click.option(
-    "--remember", is_flag=True, help="Apply the hints to other documents of the same layout, too."
-)
-@click.option("--reason", metavar="TEXT", help="Why, for the history.")
-@click.option(
-    "--code", metavar="CODE", help="The reason code of the review that ends, where it has some."
-)
+@option("--query QUERY", "All records that match, as `stateward list` says.")
+@flag_option("--outdated", "Only what an older version of a reader has read.")
+@flag_option("--dry-run", "Show what would change, and store nothing.")
+@flag_option("--reset", "Begin without the hints of earlier corrections.")
+@flag_option("--accept-flags", "Store a flagged result also in place of one that is not flagged.")
+@flag_option("--remember", "Apply the hints to other documents of the same layout, too.")
+@option("--reason TEXT", "Why, for the history.")
+@option("--code CODE", "The reason code of the review that ends, where it has some.")
 @pass_context
 def reparse(
     context: CliContext,

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stateward.cli.context import CliContext, Command, Group, limit_option, pass_context
+from stateward.cli.context import (
+    A_FILE,
+    CliContext,
+    Command,
+    Group,
+    flag_option,
+    limit_option,
+    option,
+    pass_context,
+)
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import (
     cut,
@@ -33,38 +42,30 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ROWS = 100
-CODE = click.option(
-    "--code", metavar="CODE", help="One of the reason codes of the review; kept in the history."
-)
+CODE = option("--code CODE", "One of the reason codes of the review; kept in the history.")
 VALUES_MAX = 100
 
 
 def _correcting(function: "Callable[..., T]") -> "Callable[..., T]":
     """The options that name values."""
-    for option in (
-        click.option(
-            "--values",
-            "file",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="A JSON object: field to value, list of values, or null.",
+    for decorate in (
+        option(
+            "--values FILE",
+            "A JSON object: field to value, list of values, or null.",
+            to="file",
+            type=A_FILE,
         ),
-        click.option(
-            "--none",
-            "absent",
-            metavar="FIELD",
-            multiple=True,
-            help="A field that the document does not have.",
+        option(
+            "--none FIELD", "A field that the document does not have.", to="absent", multiple=True
         ),
-        click.option(
-            "--set",
-            "given",
-            metavar="FIELD=VALUE",
+        option(
+            "--set FIELD=VALUE",
+            "The right value of a field; again for several values of one field.",
+            to="given",
             multiple=True,
-            help="The right value of a field; again for several values of one field.",
         ),
     ):
-        function = option(function)
+        function = decorate(function)
     return function
 
 
@@ -154,7 +155,7 @@ def unclaim(context: CliContext, *, record_id: str) -> None:
     ],
 )
 @click.argument("record_ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", "notes", metavar="TEXT", help="Why; kept in the history.")
+@option("--reason TEXT", "Why; kept in the history.", to="notes")
 @CODE
 @pass_context
 def approve(
@@ -177,7 +178,7 @@ def approve(
     ],
 )
 @click.argument("record_ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", "notes", metavar="TEXT", help="Why; kept in the history.")
+@option("--reason TEXT", "Why; kept in the history.", to="notes")
 @CODE
 @pass_context
 def reject(
@@ -204,14 +205,13 @@ def reject(
 )
 @click.argument("record_id", metavar="ID")
 @_correcting
-@click.option(
-    "--move",
-    "moves",
-    metavar="FROM=TO",
+@option(
+    "--move FROM=TO",
+    "The value that was found for one field belongs to another.",
+    to="moves",
     multiple=True,
-    help="The value that was found for one field belongs to another.",
 )
-@click.option("--reason", "notes", metavar="TEXT", help="Why; kept in the history.")
+@option("--reason TEXT", "Why; kept in the history.", to="notes")
 @CODE
 @pass_context
 def correct(
@@ -255,10 +255,10 @@ def correct(
     ],
 )
 @click.argument("record_id", metavar="ID")
-@click.option("--to", metavar="NAME", required=True, help="A person, or a group as group:NAME.")
+@option("--to NAME", "A person, or a group as group:NAME.", required=True)
 @_correcting
-@click.option("--blind", "is_blind", is_flag=True, help="Hide your values from who is asked.")
-@click.option("--reason", "notes", metavar="TEXT", help="What is asked; kept in the history.")
+@flag_option("--blind", "Hide your values from who is asked.", to="is_blind")
+@option("--reason TEXT", "What is asked; kept in the history.", to="notes")
 @pass_context
 def ask(
     context: CliContext,
@@ -288,13 +288,12 @@ def ask(
     is_reading=True,
     examples=["stateward review statistics", "stateward review statistics --days 7 --json"],
 )
-@click.option(
-    "--days",
-    metavar="N",
+@option(
+    "--days N",
+    "How many days back, from now.",
     type=click.IntRange(min=1, max=366),
     default=30,
     show_default=True,
-    help="How many days back, from now.",
 )
 @pass_context
 def statistics(context: CliContext, *, days: int) -> None:
@@ -346,12 +345,7 @@ def statistics(context: CliContext, *, days: int) -> None:
     is_reading=True,
     examples=["stateward review export --gold gold.jsonl", "stateward review export --gold -"],
 )
-@click.option(
-    "--gold",
-    metavar="FILE",
-    required=True,
-    help="The file to write, or - for stdout.",
-)
+@option("--gold FILE", "The file to write, or - for stdout.", required=True)
 @pass_context
 def export(context: CliContext, *, gold: str) -> None:
     """Write every decision as gold data, a JSON object a line.
@@ -370,7 +364,7 @@ def export(context: CliContext, *, gold: str) -> None:
     examples=["stateward reprocess IN_01h2k3"],
 )
 @click.argument("record_id", metavar="ID")
-@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+@option("--reason TEXT", "Why; kept in the history.")
 @pass_context
 def reprocess(
     context: CliContext,
@@ -405,15 +399,14 @@ def reprocess(
     ],
 )
 @click.argument("record_id", metavar="[ID]", required=False)
-@click.option(
-    "--to-new-stages",
-    "query",
-    metavar="QUERY",
-    help="All records that match and had ended, with the stages that their machine has grown since.",
+@option(
+    "--to-new-stages QUERY",
+    "All records that match and had ended, with the stages that their machine has grown since.",
+    to="query",
 )
-@click.option("--dry-run", is_flag=True, help="Only show how many it would concern.")
-@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
-@click.option("--yes", is_flag=True, help="Do not ask before acting on a query.")
+@flag_option("--dry-run", "Only show how many it would concern.")
+@option("--reason TEXT", "Why; kept in the history.")
+@flag_option("--yes", "Do not ask before acting on a query.")
 @pass_context
 def advance(
     context: CliContext,

@@ -3,7 +3,7 @@
 import click
 
 from stateward.cli.apps import one_of
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, option, pass_context
 from stateward.cli.output import moment
 
 HOURS_MAX = 168
@@ -18,18 +18,16 @@ HOURS_MAX = 168
     ],
 )
 @click.argument("record_id", metavar="ID")
-@click.option(
-    "--for",
-    "person",
-    metavar="NAME",
+@option(
+    "--for NAME",
+    "A name or an e-mail address; kept in the history as who decided.",
+    to="person",
     required=True,
-    help="A name or an e-mail address; kept in the history as who decided.",
 )
-@click.option(
-    "--hours",
-    metavar="N",
+@option(
+    "--hours N",
+    "How long it can be used; otherwise reviews.link_hours.",
     type=click.FloatRange(min=0, min_open=True, max=HOURS_MAX),
-    help="How long it can be used; otherwise reviews.link_hours.",
 )
 @pass_context
 def link(context: CliContext, *, record_id: str, person: str, hours: float | None) -> None:

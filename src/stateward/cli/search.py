@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, limit_option, pass_context
+from stateward.cli.context import (
+    CliContext,
+    Command,
+    flag_option,
+    limit_option,
+    option,
+    pass_context,
+)
 from stateward.cli.output import plural, write, write_lines
 
 if TYPE_CHECKING:
@@ -56,40 +63,28 @@ was found. --filter compares what is known of a document, and --format writes th
 )
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @limit_option("The most results to show.", default=HITS_DEFAULT)
-@click.option(
-    "--pipeline",
-    metavar="NAME",
-    default="",
-    help="Only documents of this pipeline; it may rank them.",
-)
-@click.option(
-    "--type",
-    "types",
-    metavar="NAME",
+@option("--pipeline NAME", "Only documents of this pipeline; it may rank them.", default="")
+@option(
+    "--type NAME",
+    "Only passages of this type, such as clauses on liability; of several, one.",
+    to="types",
     multiple=True,
-    help="Only passages of this type, such as clauses on liability; of several, one.",
 )
-@click.option(
-    "--filter",
-    "filters",
-    metavar="TEST",
+@option(
+    "--filter TEST",
+    "Of ranked documents, such as year>=2020 or journal=eLife.",
+    to="filters",
     multiple=True,
-    help="Of ranked documents, such as year>=2020 or journal=eLife.",
 )
-@click.option(
-    "--hybrid", is_flag=True, help="Of ranked documents: also by meaning, where they were embedded."
-)
-@click.option(
-    "--format",
-    "format_",
-    metavar="NAME",
+@flag_option("--hybrid", "Of ranked documents: also by meaning, where they were embedded.")
+@option(
+    "--format NAME",
+    "Of ranked documents: a format that the pipeline offers, such as bibtex.",
+    to="format_",
     default="",
-    help="Of ranked documents: a format that the pipeline offers, such as bibtex.",
 )
-@click.option(
-    "--rebuild",
-    is_flag=True,
-    help="Make the index anew, such as after a pipeline declared other text searchable.",
+@flag_option(
+    "--rebuild", "Make the index anew, such as after a pipeline declared other text searchable."
 )
 @pass_context
 def search(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.context import A_FILE, CliContext, Group, pass_context
 from stateward.cli.output import plural
 
 SECRET_CHARS_MAX = 4096
@@ -21,7 +21,7 @@ def secrets() -> None:
 
 
 @secrets.command("create", examples=["stateward secrets create secret.keys"])
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", type=A_FILE)
 @pass_context
 def create(context: CliContext, *, file: Path) -> None:
     """Make a key file for machines that share a database.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stateward.cli.context import option
+
 if TYPE_CHECKING:
     from socket import socket
 
@@ -18,16 +20,13 @@ Function = Callable[..., Any]
 def where(function: Function) -> Function:
     """The options that say where to listen."""
     for decorate in (
-        click.option(
-            "--port",
-            metavar="N",
+        option(
+            "--port N",
+            "The port to listen at; 0 takes a free one. Otherwise api.port.",
             type=click.IntRange(0, 65_535),
-            help="The port to listen at; 0 takes a free one. Otherwise api.port.",
         ),
-        click.option(
-            "--host",
-            metavar="ADDRESS",
-            help="The address to listen at; otherwise api.host, which is loopback.",
+        option(
+            "--host ADDRESS", "The address to listen at; otherwise api.host, which is loopback."
         ),
     ):
         function = decorate(function)

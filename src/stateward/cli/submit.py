@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.output import count_text, plural, write, write_table
 
@@ -48,56 +48,36 @@ def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     ],
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "--machine",
-    metavar="NAME",
-    help="The machine to run it through; otherwise the one that its content belongs to.",
+@option(
+    "--machine NAME",
+    "The machine to run it through; otherwise the one that its content belongs to.",
 )
-@click.option(
-    "--source-type",
-    metavar="TYPE",
-    help="What it is, one of the machine's source types, or auto; found with source:TYPE.",
+@option(
+    "--source-type TYPE",
+    "What it is, one of the machine's source types, or auto; found with source:TYPE.",
 )
-@click.option(
-    "--label",
-    "labels",
-    metavar="KEY=VALUE",
+@option(
+    "--label KEY=VALUE",
+    "A label; found with meta.KEY:VALUE.",
+    to="labels",
     multiple=True,
     callback=_pair,
-    help="A label; found with meta.KEY:VALUE.",
 )
-@click.option(
-    "--priority",
-    metavar="NAME|1-10",
-    default="5",
-    show_default=True,
-    help="How soon: 10 goes first.",
+@option("--priority NAME|1-10", "How soon: 10 goes first.", default="5", show_default=True)
+@option("--priority-reason TEXT", "Why it has this priority; shown with the record.")
+@option("--name TEXT", "Call the document this instead of its file name; for one file only.")
+@flag_option(
+    "--recursive", "Take all files below a folder; names that begin with a dot are left out."
 )
-@click.option(
-    "--priority-reason", metavar="TEXT", help="Why it has this priority; shown with the record."
-)
-@click.option(
-    "--name",
-    metavar="TEXT",
-    help="Call the document this instead of its file name; for one file only.",
-)
-@click.option(
-    "--recursive",
-    is_flag=True,
-    help="Take all files below a folder; names that begin with a dot are left out.",
-)
-@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
-@click.option(
-    "--wait", "is_waiting", is_flag=True, help="Wait until each document has ended or rests."
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    metavar="SECONDS",
+@option("--reason TEXT", "Why; kept in the history.")
+@flag_option("--wait", "Wait until each document has ended or rests.", to="is_waiting")
+@option(
+    "--timeout SECONDS",
+    "How long --wait waits for all of them.",
+    to="timeout_s",
     type=click.FloatRange(min=0, max=WAIT_MAX_S),
     default=WAIT_DEFAULT_S,
     show_default=True,
-    help="How long --wait waits for all of them.",
 )
 @pass_context
 def submit(

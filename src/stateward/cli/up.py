@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.serve import api_beside, at, listening_socket, open_api, where
 
@@ -41,7 +41,7 @@ DRAINING = b"stateward: finishing what runs; once more ends at once\n"
         "stateward up --until-idle",
     ],
 )
-@click.option("--until-idle", is_flag=True, help="Do the work there is, then end; no HTTP.")
+@flag_option("--until-idle", "Do the work there is, then end; no HTTP.")
 @where
 @pass_context
 def up(context: CliContext, *, until_idle: bool, host: str | None, port: int | None) -> None:
@@ -78,15 +78,13 @@ def coordinator(context: CliContext) -> None:
         "stateward worker --transport redis://broker:6379 --blobs /mnt/artifacts",
     ],
 )
-@click.option(
-    "--transport",
-    metavar="URL",
-    help="Where work comes from instead of the database: redis://, nats:// or kafka://. Otherwise transport.url.",
+@option(
+    "--transport URL",
+    "Where work comes from instead of the database: redis://, nats:// or kafka://. Otherwise transport.url.",
 )
-@click.option(
-    "--blobs",
-    metavar="DIR",
-    help="Where the documents of the coordinators are: a folder, or s3://, gs:// or az://. Otherwise transport.blobs, "
+@option(
+    "--blobs DIR",
+    "Where the documents of the coordinators are: a folder, or s3://, gs:// or az://. Otherwise transport.blobs, "
     "or artifacts.url.",
 )
 @pass_context
@@ -112,9 +110,9 @@ def _over(settings: "Settings", *, url: str | None, blobs: str | None) -> "Setti
         artifacts = replace(artifacts, url=blobs)
     elif blobs is not None:
         own = replace(own, blobs=blobs)
-    for option, problems in (("--transport", own.problems()), ("--blobs", artifacts.problems())):
+    for name, problems in (("--transport", own.problems()), ("--blobs", artifacts.problems())):
         for _, sentence in problems:
-            raise InvalidRequest(f"{option}: {sentence}")
+            raise InvalidRequest(f"{name}: {sentence}")
     return replace(settings, transport=own, artifacts=artifacts)
 
 

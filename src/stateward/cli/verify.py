@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 import click
 
 from stateward.cli.context import (
+    A_FILE,
     CliContext,
     Command,
     Group,
+    flag_option,
     is_unwritable,
+    option,
     pass_context,
 )
 from stateward.cli.exit_codes import Exit
@@ -47,75 +50,63 @@ if TYPE_CHECKING:
         "stateward verify history/ --checkpoint checkpoint.txt",
     ],
 )
-@click.argument(
-    "place", metavar="[STORE|LEDGER|EXPORT]", required=False, type=click.Path(path_type=Path)
+@click.argument("place", metavar="[STORE|LEDGER|EXPORT]", required=False, type=A_FILE)
+@option(
+    "--ledger DIR",
+    "Also verify the ledger that mirrors the history, and compare the two.",
+    to="folder",
+    type=A_FILE,
 )
-@click.option(
-    "--ledger",
-    "folder",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Also verify the ledger that mirrors the history, and compare the two.",
-)
-@click.option(
+@flag_option(
     "--documents",
-    "with_documents",
-    is_flag=True,
-    help="Also read every document and compare its bytes with its SHA-256 in the history.",
+    "Also read every document and compare its bytes with its SHA-256 in the history.",
+    to="with_documents",
 )
-@click.option(
-    "--checkpoint",
-    "kept_at",
-    metavar="FILE",
-    help="A checkpoint that was kept elsewhere, such as s3://bucket/name: the history must be that one, or have grown "
+@option(
+    "--checkpoint FILE",
+    "A checkpoint that was kept elsewhere, such as s3://bucket/name: the history must be that one, or have grown "
     "from it.",
+    to="kept_at",
 )
-@click.option(
-    "--consistency",
-    "pair_at",
-    metavar="OLD NEW",
+@option(
+    "--consistency OLD NEW",
+    "Two checkpoints: prove that the history of the second has grown from that of the first, without reading it.",
+    to="pair_at",
     nargs=2,
-    help="Two checkpoints: prove that the history of the second has grown from that of the first, without reading it.",
 )
-@click.option(
-    "--proof",
-    "proof_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="With --consistency: check this proof with the two checkpoints alone; no store is needed.",
+@option(
+    "--proof FILE",
+    "With --consistency: check this proof with the two checkpoints alone; no store is needed.",
+    to="proof_file",
+    type=A_FILE,
 )
-@click.option(
-    "--signed-by",
-    metavar="KEY",
-    type=PublicKey(),
-    help="The public half of the key that must have signed the checkpoints that are named, or that of an export; or "
+@option(
+    "--signed-by KEY",
+    "The public half of the key that must have signed the checkpoints that are named, or that of an export; or "
     "its file.",
+    type=PublicKey(),
 )
-@click.option(
-    "--timestamp",
-    "token",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="With --checkpoint: the time stamp (RFC 3161) that an authority gave for it; says when that was.",
+@option(
+    "--timestamp FILE",
+    "With --checkpoint: the time stamp (RFC 3161) that an authority gave for it; says when that was.",
+    to="token",
+    type=A_FILE,
 )
-@click.option(
-    "--timestamp-roots",
-    "roots",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The certificates (PEM) that vouch for the authority; without it those of the settings.",
+@option(
+    "--timestamp-roots FILE",
+    "The certificates (PEM) that vouch for the authority; without it those of the settings.",
+    to="roots",
+    type=A_FILE,
 )
-@click.option(
+@flag_option(
     "--read-only",
-    is_flag=True,
-    help="Write nothing, not even beside the database: for a copy, a replica, or a login that may only read. "
+    "Write nothing, not even beside the database: for a copy, a replica, or a login that may only read. "
     "A folder that cannot be written to is read so in any case.",
 )
-@click.option(
-    "--out",
-    metavar="FILE",
+@option(
+    "--out FILE",
+    "Write the checkpoint of a sound history to this file, or with --consistency the proof.",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the checkpoint of a sound history to this file, or with --consistency the proof.",
 )
 @pass_context
 def verify(
@@ -447,13 +438,12 @@ export.add_command(export_items)
     is_reading=True,
     examples=["stateward export history --out history/", "stateward export history --out h --json"],
 )
-@click.option(
-    "--out",
-    "folder",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
+@option(
+    "--out DIR",
+    "A new or empty folder.",
+    to="folder",
+    type=A_FILE,
     required=True,
-    help="A new or empty folder.",
 )
 @pass_context
 def export_history(context: CliContext, folder: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import A_FILE, CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import hand_over, write
 
@@ -43,21 +43,14 @@ Sight = tuple[int, int, int]
         "stateward watch inbox --source-type auto --once",
     ],
 )
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--machine",
-    metavar="NAME",
-    help="The machine to run it through; otherwise the one that its content belongs to.",
+@click.argument("folder", metavar="DIR", type=A_FILE)
+@option(
+    "--machine NAME",
+    "The machine to run it through; otherwise the one that its content belongs to.",
 )
-@click.option(
-    "--source-type",
-    metavar="TYPE",
-    help="What the files are, one of the machine's source types, or auto.",
-)
-@click.option(
-    "--once", is_flag=True, help="Take what is there and has settled, do the work, then end."
-)
-@click.option("--no-work", is_flag=True, help="Only submit; a worker elsewhere does the work.")
+@option("--source-type TYPE", "What the files are, one of the machine's source types, or auto.")
+@flag_option("--once", "Take what is there and has settled, do the work, then end.")
+@flag_option("--no-work", "Only submit; a worker elsewhere does the work.")
 @pass_context
 def watch(
     context: CliContext,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from stateward.cli.context import CliContext, Group, limit_option, pass_context
+from stateward.cli.context import CliContext, Group, flag_option, limit_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import (
     moment,
@@ -43,20 +43,19 @@ def webhook() -> None:
     ],
 )
 @click.argument("url", metavar="URL")
-@click.option(
-    "--event",
-    "events",
-    metavar="EVENT",
+@option(
+    "--event EVENT",
+    "A status as machine.status; machine.* or * for all. May be given several times.",
+    to="events",
     multiple=True,
     required=True,
-    help="A status as machine.status; machine.* or * for all. May be given several times.",
 )
-@click.option(
+@option(
     "--content",
+    "The envelope of a message.",
     type=click.Choice(("standard", "cloudevents")),
     default="standard",
     show_default=True,
-    help="The envelope of a message.",
 )
 @pass_context
 def add(
@@ -136,7 +135,7 @@ def enable(context: CliContext, *, webhook_id: str) -> None:
     examples=["stateward webhook disable WH_01h2k3 --reason 'the receiver is being moved'"],
 )
 @click.argument("webhook_id", metavar="ID")
-@click.option("--reason", metavar="TEXT", default="", help="Why; shown with the endpoint.")
+@option("--reason TEXT", "Why; shown with the endpoint.", default="")
 @pass_context
 def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
     """Deliver nothing to an endpoint for now.
@@ -176,9 +175,9 @@ def ping(context: CliContext, *, webhook_id: str) -> Exit:
     examples=["stateward webhook log", "stateward webhook log WH_01h2k3 --state pending"],
 )
 @click.argument("webhook_id", metavar="[ID]", required=False)
-@click.option("--record", "record_id", metavar="ID", help="Only deliveries about this record.")
-@click.option("--state", type=click.Choice(STATES), help="Only what is so.")
-@click.option("--message", "message_id", metavar="ID", help="One message, with all its attempts.")
+@option("--record ID", "Only deliveries about this record.", to="record_id")
+@option("--state", "Only what is so.", type=click.Choice(STATES))
+@option("--message ID", "One message, with all its attempts.", to="message_id")
 @limit_option(default=50, most=1000)
 @pass_context
 def log(
@@ -232,11 +231,9 @@ def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
     ],
 )
 @click.argument("webhook_id", metavar="[ID]", required=False)
-@click.option("--message", "message_id", metavar="ID", help="Only this message.")
-@click.option("--dead", "is_dead", is_flag=True, help="Only what could not be delivered.")
-@click.option(
-    "--since", metavar="TIME", help="Only what is as new as this, such as 2026-01-31T00:00:00Z."
-)
+@option("--message ID", "Only this message.", to="message_id")
+@flag_option("--dead", "Only what could not be delivered.", to="is_dead")
+@option("--since TIME", "Only what is as new as this, such as 2026-01-31T00:00:00Z.")
 @pass_context
 def replay(
     context: CliContext,
@@ -269,24 +266,22 @@ def replay(
 
 
 @webhook.command("listen", examples=["stateward webhook listen --port 9000 --count 1"])
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option(
-    "--port",
-    metavar="N",
+@option("--host", "The address to listen at.", default="127.0.0.1", show_default=True)
+@option(
+    "--port N",
+    "The port to listen at; 0 takes a free one.",
     type=click.IntRange(0, 65_535),
     default=9000,
     show_default=True,
-    help="The port to listen at; 0 takes a free one.",
 )
-@click.option("--secret", envvar="WEBHOOK_SECRET", help="Check signatures with this whsec_ secret.")
-@click.option("--count", metavar="N", type=click.IntRange(1), help="End after so many messages.")
-@click.option(
-    "--answer",
-    metavar="STATUS",
+@option("--secret", "Check signatures with this whsec_ secret.", envvar="WEBHOOK_SECRET")
+@option("--count N", "End after so many messages.", type=click.IntRange(1))
+@option(
+    "--answer STATUS",
+    "The HTTP status that each message is answered with.",
     type=click.IntRange(200, 599),
     default=204,
     show_default=True,
-    help="The HTTP status that each message is answered with.",
 )
 @pass_context
 def listen(

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Group, limit_option, pass_context
+from stateward.cli.context import (
+    A_FILE,
+    CliContext,
+    Group,
+    flag_option,
+    limit_option,
+    option,
+    pass_context,
+)
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger import maintenance, migrate, verify
 from stateward.cli.ledger import write as writing
-from stateward.cli.ledger.options import A_FILE, ledger_argument, reading
+from stateward.cli.ledger.options import ledger_argument, reading
 from stateward.cli.output import cut, hand_over, moment, plural, span, write, write_table
 
 if TYPE_CHECKING:
@@ -64,10 +72,8 @@ def duration(text: str) -> timedelta:
 )
 @click.argument("ledger_path", metavar="DIR|FILE", type=A_FILE)
 @click.argument("doc_ids", metavar="[DOC_ID]...", nargs=-1)
-@click.option(
-    "--long", "is_long", is_flag=True, help="List them with since when, adapter and error."
-)
-@click.option("--state", "state_", help="Only those in this state.")
+@flag_option("--long", "List them with since when, adapter and error.", to="is_long")
+@option("--state", "Only those in this state.", to="state_")
 @limit_option(f"At most that many; with --long {ROWS_DEFAULT} for people.", most=ROWS_MAX)
 @pass_context
 def state(
@@ -270,12 +276,8 @@ def stats(context: CliContext, ledger_path: Path) -> None:
     ],
 )
 @ledger_argument
-@click.option(
-    "--older-than", default="6h", show_default=True, help="How long it has been there: 90m, 6h, 2d."
-)
-@click.option(
-    "--state", "states", multiple=True, help="Only these states; otherwise all that are no end."
-)
+@option("--older-than", "How long it has been there: 90m, 6h, 2d.", default="6h", show_default=True)
+@option("--state", "Only these states; otherwise all that are no end.", to="states", multiple=True)
 @limit_option(f"At most that many; {ROWS_DEFAULT} for people.", most=ROWS_MAX)
 @pass_context
 def stuck(
@@ -344,13 +346,12 @@ def query(context: CliContext, ledger_path: Path, sql: str) -> None:
     ],
 )
 @ledger_argument
-@click.option(
-    "--after",
-    metavar="SEQ",
+@option(
+    "--after SEQ",
+    "Begin after this seq; otherwise with what comes from now on.",
     type=click.IntRange(0),
-    help="Begin after this seq; otherwise with what comes from now on.",
 )
-@click.option("--until-idle", is_flag=True, help="Show what there is, then end.")
+@flag_option("--until-idle", "Show what there is, then end.")
 @pass_context
 def watch(context: CliContext, *, ledger_path: Path, after: int | None, until_idle: bool) -> None:
     """Follow the ledger as it is written, until interrupted."""

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import A_FILE, CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
-    A_FILE,
     execute,
     ledger_argument,
     line_progress,
@@ -28,9 +27,7 @@ KEY_BYTES_MAX = 4096
     examples=["stateward ledger compact ledger/", "stateward ledger compact ledger/ --no-pack"],
 )
 @ledger_argument
-@click.option(
-    "--no-pack", is_flag=True, help="Compress nothing: quicker, for just before something risky."
-)
+@flag_option("--no-pack", "Compress nothing: quicker, for just before something risky.")
 @pass_context
 def compact(context: CliContext, *, ledger_path: Path, no_pack: bool) -> None:
     """Make a snapshot, compress what is old, keep the last 7.
@@ -83,7 +80,7 @@ def snapshots(context: CliContext, ledger_path: Path) -> None:
 )
 @ledger_argument
 @click.argument("to", metavar="SNAPSHOT")
-@click.option("--reason", default="", help="Why; it is kept in the log.")
+@option("--reason", "Why; it is kept in the log.", default="")
 @execute
 @pass_context
 def rollback(
@@ -126,13 +123,8 @@ def rollback(
     ],
 )
 @ledger_argument
-@click.option(
-    "--remove-up-to",
-    type=click.IntRange(1),
-    metavar="SEQ",
-    help="Remove archived files up to this seq.",
-)
-@click.option("--reason", default="", help="Why; it is kept in the tombstone.")
+@option("--remove-up-to SEQ", "Remove archived files up to this seq.", type=click.IntRange(1))
+@option("--reason", "Why; it is kept in the tombstone.", default="")
 @execute
 @pass_context
 def archive(
@@ -176,23 +168,29 @@ def archive(
     ],
 )
 @ledger_argument
-@click.option("--out", metavar="FILE", type=A_FILE, help="Write it there instead of to stdout.")
-@click.option(
-    "--export-to", "destinations", metavar="DESTINATION", multiple=True,
-    help="Export it to a folder on another machine or to an http(s) address.",
-)  # fmt: skip
-@click.option(
-    "--origin", metavar="NAME",
-    help="The name of the log in its checkpoints, such as example.org/ledger; otherwise that of the key.",
-)  # fmt: skip
-@click.option(
-    "--sign-with", "key", metavar="FILE", type=A_FILE,
-    help="Sign the checkpoint with the key in this file (see key signing create).",
-)  # fmt: skip
-@click.option(
-    "--webhook-secret", "secret", metavar="FILE", type=A_FILE,
-    help="Sign what is posted (Standard Webhooks) with the whsec_… in this file.",
-)  # fmt: skip
+@option("--out FILE", "Write it there instead of to stdout.", type=A_FILE)
+@option(
+    "--export-to DESTINATION",
+    "Export it to a folder on another machine or to an http(s) address.",
+    to="destinations",
+    multiple=True,
+)
+@option(
+    "--origin NAME",
+    "The name of the log in its checkpoints, such as example.org/ledger; otherwise that of the key.",
+)
+@option(
+    "--sign-with FILE",
+    "Sign the checkpoint with the key in this file (see key signing create).",
+    to="key",
+    type=A_FILE,
+)
+@option(
+    "--webhook-secret FILE",
+    "Sign what is posted (Standard Webhooks) with the whsec_… in this file.",
+    to="secret",
+    type=A_FILE,
+)
 @pass_context
 def checkpoint(
     context: CliContext, *, ledger_path: Path, out: Path | None, destinations: tuple[str, ...], origin: str | None,

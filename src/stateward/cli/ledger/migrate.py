@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import A_FILE, CliContext, Command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.ledger.options import A_FILE, accept_loss, execute
+from stateward.cli.ledger.options import accept_loss, execute
 from stateward.cli.output import plural, span, write_table, write_text
 
 if TYPE_CHECKING:
@@ -36,27 +36,20 @@ PLACES_SHOWN = 10
     ],
 )
 @click.argument("source", metavar="FILE|DIR", type=A_FILE)
-@click.option("--output", metavar="DIR", type=A_FILE, help="The new ledger: a new folder.")
-@click.option("--in-place", is_flag=True, help="Make the folder of FILE the new ledger.")
-@click.option(
-    "--mapping", metavar="FILE", type=A_FILE, help="Words for states of your own, as YAML."
+@option("--output DIR", "The new ledger: a new folder.", type=A_FILE)
+@flag_option("--in-place", "Make the folder of FILE the new ledger.")
+@option("--mapping FILE", "Words for states of your own, as YAML.", type=A_FILE)
+@flag_option("--dry-run", "The default: read everything, write nothing.", hidden=True)
+@option("--report FILE", "Write the report as text and JSON.", type=A_FILE)
+@flag_option("--rollback", "Put the new ledger aside and bring the old bytes back.")
+@flag_option("--prune-backups", "Remove old backups that migrations left in the folder DIR.")
+@option(
+    "--days N",
+    "With --prune-backups: how long they are kept.",
+    type=click.IntRange(1),
+    default=BACKUP_DAYS,
+    show_default=True,
 )
-@click.option(
-    "--dry-run", is_flag=True, hidden=True, help="The default: read everything, write nothing."
-)
-@click.option("--report", metavar="FILE", type=A_FILE, help="Write the report as text and JSON.")
-@click.option(
-    "--rollback", is_flag=True, help="Put the new ledger aside and bring the old bytes back."
-)
-@click.option(
-    "--prune-backups",
-    is_flag=True,
-    help="Remove old backups that migrations left in the folder DIR.",
-)
-@click.option(
-    "--days", metavar="N", type=click.IntRange(1), default=BACKUP_DAYS, show_default=True,
-    help="With --prune-backups: how long they are kept.",
-)  # fmt: skip
 @accept_loss
 @execute
 @pass_context

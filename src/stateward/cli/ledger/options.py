@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext
+from stateward.cli.context import A_FILE, CliContext, flag_option
 
-A_FILE = click.Path(path_type=Path)
-execute = click.option(
-    "--yes", "execute", is_flag=True, help="Do it; otherwise only print what would be done."
-)
-accept_loss = click.option("--accept-loss", is_flag=True, help="Go on even where records are lost.")
+execute = flag_option("--yes", "Do it; otherwise only print what would be done.", to="execute")
+accept_loss = flag_option("--accept-loss", "Go on even where records are lost.")
 ledger_argument = click.argument("ledger_path", metavar="DIR", type=A_FILE)
 
 if TYPE_CHECKING:

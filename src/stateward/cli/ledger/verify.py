@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import A_FILE, CliContext, Command, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
-    A_FILE,
     accept_loss,
     execute,
     ledger_argument,
@@ -164,11 +163,10 @@ def repair(context: CliContext, *, ledger_path: Path, execute: bool, accept_loss
 )
 @ledger_argument
 @click.argument("seq", type=click.IntRange(1))
-@click.option(
-    "--checkpoint",
-    metavar="FILE",
+@option(
+    "--checkpoint FILE",
+    "Prove it against this checkpoint; otherwise against all lines there are.",
     type=A_FILE,
-    help="Prove it against this checkpoint; otherwise against all lines there are.",
 )
 @pass_context
 def prove(context: CliContext, *, ledger_path: Path, seq: int, checkpoint: Path | None) -> Exit:
@@ -201,7 +199,7 @@ def prove(context: CliContext, *, ledger_path: Path, seq: int, checkpoint: Path 
     "export", cls=Command, examples=["stateward ledger export ledger/ --out ledger.jsonl"]
 )
 @ledger_argument
-@click.option("--out", metavar="FILE", type=A_FILE, required=True, help="A new file.")
+@option("--out FILE", "A new file.", type=A_FILE, required=True)
 @pass_context
 def export(context: CliContext, *, ledger_path: Path, out: Path) -> None:
     """Write the whole log into one file that proves itself.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, option, pass_context
 from stateward.cli.ledger.options import json_object, ledger_argument, writing
 from stateward.cli.output import plural
 
@@ -49,17 +49,16 @@ def init(context: CliContext, ledger_path: Path) -> None:
 @ledger_argument
 @click.argument("doc_id", required=False)
 @click.argument("state", required=False)
-@click.option("--adapter", default="", help="The program that changes the state.")
-@click.option("--actor", help="Who asked for it; a person is person:NAME.")
-@click.option("--error-type", help="What kind of error it was.")
-@click.option("--error-message", help="What went wrong, in a sentence.")
-@click.option("--metadata", metavar="JSON", help="Anything else, as a JSON object.")
-@click.option(
-    "--from",
-    "source",
-    metavar="FILE",
+@option("--adapter", "The program that changes the state.", default="")
+@option("--actor", "Who asked for it; a person is person:NAME.")
+@option("--error-type", "What kind of error it was.")
+@option("--error-message", "What went wrong, in a sentence.")
+@option("--metadata JSON", "Anything else, as a JSON object.")
+@option(
+    "--from FILE",
+    "JSON lines with doc_id, state and other fields of a record; - is stdin.",
+    to="source",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="JSON lines with doc_id, state and other fields of a record; - is stdin.",
 )
 @pass_context
 def append(
