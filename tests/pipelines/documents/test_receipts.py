@@ -205,6 +205,21 @@ def test_a_total_below_a_table_of_taxes_is_that_of_the_receipt() -> None:
     assert field(receipt, "total").value == "11.60"
 
 
+def test_a_share_of_tax_in_brackets_is_not_the_total_where_another_line_says_what_is_due() -> None:
+    receipt = read(
+        "CAKES LTD\n14/02/2026\nScone 25.15\nDue 25.15\nPay 30.00\nChange due 4.85\n(Total included GST 6% : 1.42)"
+    )
+
+    assert field(receipt, "total").value == "25.15"
+    assert receipt.notes == ()
+
+
+def test_a_number_and_letters_before_a_date_are_no_month() -> None:
+    assert (
+        field(read("SHOP LTD\n~04BFRTL 21/12/2017 21:42\nTotal 5.00"), "date").value == "2017-12-21"
+    )
+
+
 def test_a_payment_of_which_change_is_given_back_agrees_with_the_total() -> None:
     receipt = read("SHOP LTD\n14/02/2026\nGrand Total 3.90\nPayment 5.00\nChange Due 01.10")
 
