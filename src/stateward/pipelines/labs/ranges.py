@@ -11,7 +11,7 @@ import msgspec
 
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import PrintedValue, read_number, tidy
-from stateward.pipelines.labs.words import fold, is_category, ordinal_of
+from stateward.pipelines.labs.words import column_of, fold, is_category, ordinal_of
 
 # A blank may part thousands, but `150-400 109/L` has a unit behind its second number.
 _NUMBER = (
@@ -129,6 +129,7 @@ def read_range(text: str, decimal: str = "") -> PrintedRange:
 def _unwrap(text: str) -> str:
     # `0 - 20 *`, `43 - 74 ¬`: the mark of the value
     text = _MARK.sub("", text.strip()).rstrip(".,;* ")
+    is_wrapped = text[:1] in ("(", "[")
     while len(text) > 1 and (text[0], text[-1]) in (("(", ")"), ("[", "]")):
         text = text[1:-1].strip()
     found = _BRACKETED.fullmatch(text)
@@ -136,9 +137,13 @@ def _unwrap(text: str) -> str:
     if found and (not found[2][0].isdigit() or is_known_unit(found[2])):
         text = f"{found[1].strip()} {found[2]}"
     text = re.sub(r"^(?:above|below|over|under)\s+(?=[<>≤≥])", "", text, flags=re.IGNORECASE)
-    return re.sub(
+    text = re.sub(
         r"^(?:ref\.?|range|norm\.?|n|normal|réf\.?|vr)\s*[:=]\s*", "", text, flags=re.IGNORECASE
     )
+    label, colon, rest = text.partition(":")
+    # `(Reference: < 200)`: behind a label without brackets stands a field of its own.
+    is_label = is_wrapped and bool(colon and rest) and column_of(label.strip(" .")) == "range"
+    return rest.strip() if is_label else text
 
 
 def _two_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> PrintedRange | None:

@@ -63,9 +63,11 @@ FLAGS_MAX = 3  # of one result
 
 # Letters and words in brackets that are nothing but flags; `(ALT)` and `(B)` are names too.
 _BRACKETED = re.compile(
-    r"\((hh?|ll?|aa?|high|low|abnormal|critical|critical high|critical low)\)"
-    r"|\[(hh?|ll?|aa?|high|low|abnormal|critical|critical high|critical low)\]"
+    r"\((hh?|ll?|aa?|high|low|abnormal|critical|critical high|critical low|normal)\)"
+    r"|\[(hh?|ll?|aa?|high|low|abnormal|critical|critical high|critical low|normal|n|ok)\]"
 )
+# Drawn before a word, which says what they mean: `✓ Within range`.
+_DRAWN = "✓✔☑●○◉■□◆◇•⬤✗✘❌✅🟢🟡🟠🔴️ "
 
 
 @lru_cache(maxsize=4096)
@@ -79,6 +81,9 @@ def flag_of_words(text: str) -> str:
         return known
     if several := _flag_of_several(bare.split()):
         return several
+    plain = bare.lstrip(_DRAWN)
+    if plain != bare and plain:
+        return flag_of_words(plain)
     words = fold(text).split()
     if not 1 < len(words) <= PHRASE_WORDS_MAX:
         return ""
@@ -139,6 +144,16 @@ def says_amended(text: str) -> bool:
     """Whether a text says that a report takes the place of an earlier one."""
     words = f" {fold(text)} "
     return any(f" {each} " in words for each in _AMENDED)
+
+
+REMARK_HEADINGS: frozenset[str] = frozenset(map(fold, _WORDS["remark_headings"]))
+_METHODS: tuple[str, ...] = tuple(map(fold, _WORDS["methods"]))
+
+
+def says_method(text: str) -> bool:
+    """Whether a text says how something was measured: `Hexokinase`, `ISE, indirect`, `calculated`."""
+    words = f" {fold(text)} "
+    return any(f" {each}" in words for each in _METHODS)
 
 
 CATEGORIES: frozenset[str] = frozenset(map(fold, _WORDS["categories"]))

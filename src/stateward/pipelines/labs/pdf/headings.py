@@ -231,8 +231,11 @@ def _joined_names(headings: Sequence[Heading]) -> list[Heading]:
             found.append(Heading("test", each.x0, each.x1, each.text))
             has_names = True
             continue
-        is_near = last is not None and last.role == "test" and each.x0 - last.x1 < NEARBY
-        if last is not None and is_near and each.role in ("test", "flag"):
+        is_near = last is not None and each.x0 - last.x1 < NEARBY
+        is_name = is_near and last is not None and last.role == "test"
+        # `Panel / Test`: titles of panels stand in the column of the names.
+        is_panel = is_near and last is not None and (last.role, each.role) == ("section", "test")
+        if last is not None and (is_panel or (is_name and each.role in ("test", "flag"))):
             found[-1] = Heading("test", last.x0, each.x1, f"{last.text} {each.text}")
         else:
             found.append(each)

@@ -19,9 +19,19 @@ WORDS_MAX = 3
 ROWS_MIN = 2  # out of range: one may be chance
 PLACES = ("flag", "comment", "status", UNKNOWN)  # roles of columns
 NORMAL = "N"
+DASHES = frozenset({"-", "−", "–", "—", "--"})  # which mean low beside low values
 _BEHIND_NUMBER = re.compile(
     r"(?P<number>[<>≤≥]?\s?[0-9][0-9.,]*)\s+(?P<word>[^\W\d]{2,})(?P<unit>\s.*)?"
 )
+
+
+def drop_dashes(rows: Sequence[Row]) -> None:
+    """Empty the cells of flags where a dash stands for none: it is beside more normal values than low ones."""
+    dashed = [row for row in rows if row.texts.get("flag", "") in DASHES]
+    sides = [_side(row) for row in dashed]
+    if sides.count(NORMAL) > sides.count("L"):
+        for row in dashed:
+            row.texts["flag"] = ""
 
 
 def learn_flags(rows: Sequence[Row]) -> None:

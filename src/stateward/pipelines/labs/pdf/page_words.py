@@ -1,6 +1,7 @@
 """Words that are no part of a result: the block that later pages repeat above their table, and marks of accreditation.
 
-They are taken away before any row is read. A heading of columns stays, and so does whatever stands below it.
+They are taken away before any row is read, and so are bars that part columns. A heading of columns stays, and so does
+whatever stands below it.
 """
 
 import re
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from stateward.pipelines.kit.pdf.lines import baseline_rows
 from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
 from stateward.pipelines.labs.pdf.letter_heights import with_font_heights
+from stateward.pipelines.labs.pdf.piped import without_bars
 from stateward.pipelines.labs.words import column_of, fold
 
 MARKED_MIN = 2  # lines that begin with the sign, or hold it, besides the one that explains it
@@ -22,6 +24,11 @@ _PAGE_NUMBER = re.compile(
     r"(?i)\b(?:page|seite|p[aá]gina|sida|side|strona|blatt|pag\.?)\W{0,2}[0-9]+"
 )
 _SIGN = re.compile(r"[^\w\s.,:;()\[\]<>=/%\-+]{1,3}")
+_EXPONENT = re.compile(r"[-−]?[0-9]{1,2}")
+_TEN = re.compile(r"(?<![0-9.,])10$")
+RAISED_SHARE = 0.8  # of the height of the ten
+RAISED_MIN = 0.12  # of that height, above its foot
+TOUCHING = 0.15  # of that height
 _SENTENCE_END = re.compile(r"[^\W\d_]{3}[.;]$")  # of a word: `ca.` and `15189.` end none
 # What a laboratory says of a sign that has nothing to do with a result: who accredits the method, or carries it out.
 _ABOUT_METHOD = re.compile(
@@ -36,13 +43,56 @@ _ABOUT_VALUE = re.compile(
 )
 
 
+def _with_exponents(words: Sequence[PdfWord]) -> list[PdfWord]:
+    """The words with raised figures as exponents: a small 9 right behind a 10 and before `/L` is `10^9/L`."""
+    small = [word for word in words if _EXPONENT.fullmatch(word.text)]
+    taken: dict[int, PdfWord] = {}
+    gone: set[int] = set()
+    for word in small:
+        height = word.bottom - word.top
+        base = next((each for each in words if _is_raised(word, each)), None)
+        if base is None or height >= RAISED_SHARE * (base.bottom - base.top):
+            continue
+        near = TOUCHING * (base.bottom - base.top)
+        behind = next(
+            (
+                each
+                for each in words
+                if abs(each.base - base.base) < 1
+                and abs(each.x0 - word.x1) <= near
+                and each is not base
+            ),
+            None,
+        )
+        gone |= {id(word)} | ({id(behind)} if behind is not None else set())
+        rest = behind.text if behind is not None else ""
+        end = behind.x1 if behind is not None else word.x1
+        taken[id(base)] = replace(base, text=f"{base.text}^{word.text}{rest}", x1=end)
+    return [taken.get(id(word), word) for word in words if id(word) not in gone]
+
+
+def _is_raised(word: PdfWord, base: PdfWord) -> bool:
+    """Whether a small word begins where a ten ends, and its foot is above that of the ten."""
+    height = base.bottom - base.top
+    is_above = RAISED_MIN * height <= base.base - word.base <= height
+    return (
+        _TEN.search(base.text) is not None
+        and is_above
+        and abs(word.x0 - base.x1) <= TOUCHING * height
+    )
+
+
 def table_words(pages: Sequence[PdfPage]) -> list[PdfPage]:
     """The pages without what is no part of any result."""
     pages = [with_font_heights(page) for page in pages]
+    pages = [replace(page, words=_with_exponents(page.words)) for page in pages]
     marks = method_marks(pages)
     first = _texts(pages[0].words) if pages else []
     return [
-        replace(page, words=_without_repeats(page.words, first if number else [], marks))
+        replace(
+            page,
+            words=without_bars(_without_repeats(page.words, first if number else [], marks)),
+        )
         for number, page in enumerate(pages)
     ]
 

@@ -8,7 +8,9 @@ import msgspec
 from stateward.pipelines.kit.pdf.page_numbers import PAGE_OF
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
+from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import LABELS, LINES, fold
 
 NAME_CHARS_MAX = 120
@@ -31,6 +33,15 @@ _DAY = re.compile(
     r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4})(?:[ ,T]+[0-9]{1,2}[:.][0-9]{2}\S*)?"
 )
 _CLOCK = re.compile(r"[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?")
+# Who signs, and by which right: `Dr. A. Example, MD`, `Reg. No: 44719`.
+_SIGNER = re.compile(
+    r"\b(?:Dr|Prof)\.? (?:med\.? )?[A-ZÄÖÜ]"
+    r"|\bM\.?B\.?B\.?S\b|\bM\.?D\.?(?: ?\(|,|$| [A-Z])|\bPh\.? ?D\b|\b[MB]\.? ?Sc\b|\bD\.?N\.?B\b|\bDCP\b"
+    r"|\bFRC[A-Z]\w*|\bMRC[A-Z]\w*|\bDipRC\w*"
+    r"|\b(?:[Rr]eg(?:n|istration|d)?|REG|[Ll]ic(?:en[cs]e)?|[Mm]embership)\.? ?[Nn][ro]\b"
+    r"|\b(?:[Ll]ab(?:oratory)? )?[Tt]echni(?:cian|ologist)\b|\b[Bb]iochemist\b"
+    r"|\b[Pp]athologist\b|\b[Mm]icrobiologist\b"
+)
 _FOOTNOTE = re.compile(r"(?P<name>.*[^\W\d].*?)0[1-9]")
 
 
@@ -81,6 +92,8 @@ def is_of_paper(row: Row) -> bool:
     if row.values and not any(map(str.isalpha, row.name)):
         return True
     text = name_of(row)
+    if _SIGNER.search(text) and not _is_measured(row):
+        return True
     phone = next((f[0] for f in _PHONE.finditer(text) if _digits(f[0]) >= PHONE_DIGITS_MIN), "")
     if not row.values:
         rest = text.replace(phone, "", 1)
@@ -100,6 +113,12 @@ def is_of_paper(row: Row) -> bool:
     ) or (counted is not None and value in counted.groups())
     is_label = ":" in value and is_administrative(value)  # `Client services   Specimen: AB123`
     return is_phone or is_said or is_dated or is_page or is_label
+
+
+def _is_measured(row: Row) -> bool:
+    """Whether a row has a number and its range."""
+    has_number = any(read_value(value).kind == "quantity" for value, _ in row.values)
+    return has_number and read_range(row.texts.get("range", "")).kind == "interval"
 
 
 def _digits(text: str) -> int:

@@ -43,7 +43,8 @@ from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells,
 from stateward.pipelines.labs.pdf.legends import is_legend, legend_of
 from stateward.pipelines.labs.pdf.line import VALUE_ROLES, LineReader
 from stateward.pipelines.labs.pdf.loose import confirm_by_place, loose_row, loose_rows
-from stateward.pipelines.labs.pdf.own_flags import learn_flags
+from stateward.pipelines.labs.pdf.methods import BracketsBelow
+from stateward.pipelines.labs.pdf.own_flags import drop_dashes, learn_flags
 from stateward.pipelines.labs.pdf.paired import paired_tables
 from stateward.pipelines.labs.pdf.results import row_observations
 from stateward.pipelines.labs.pdf.row import (
@@ -57,12 +58,14 @@ from stateward.pipelines.labs.pdf.row import (
 )
 from stateward.pipelines.labs.pdf.sentences import statement_rows
 from stateward.pipelines.labs.pdf.stacks import stacked_rows
+from stateward.pipelines.labs.pdf.wrapped import join_rows
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value, vote_decimal
 from stateward.pipelines.labs.words import (
     ANTIBIOGRAMS,
     PENDING_WORDS,
+    REMARK_HEADINGS,
     SECTIONS,
     SUSCEPTIBILITIES,
     column_of,
@@ -118,6 +121,7 @@ def observations_of(
     paper = [row for row in rows if is_of_paper(row)]
     rows = [row for row in rows if not is_of_paper(row)]
     settle_second_units(rows)
+    drop_dashes(rows)
     learn_flags(rows)
     mark_unread_cells(rows, pages)
     if any(not row.is_unread for row in rows):
@@ -272,6 +276,8 @@ class _Table:
         self._held: Row | None = None
         self._pitch = 0.0
         self._has_small_names = False
+        self._brackets = BracketsBelow(())
+        self._is_remark = False  # below a heading of remarks
 
     def read(self, body: Lines) -> list[Row]:
         """The rows of a body."""
@@ -282,9 +288,12 @@ class _Table:
             and not is_dated_label(line)
             and not is_legend(line.text)
         ]
+        seen = join_rows(self._layout, seen)
         self._pitch = self._row_distance(seen)
         self._line.learn([words for _, words in seen])
-        self._has_small_names = self._names_begin_small(seen)
+        alone = [self._line.row(line, words, "") for line, words in seen]
+        self._brackets = BracketsBelow(alone)
+        self._has_small_names = _names_begin_small(alone)
         for at, (line, words) in enumerate(seen):
             if unit := unit_of_heading(line.text):
                 self._let_go()
@@ -299,11 +308,6 @@ class _Table:
         self._let_go()
         return self._rows
 
-    def _names_begin_small(self, seen: list[tuple[PdfLine, list[PdfWord]]]) -> bool:
-        """Whether names of this laboratory begin with small letters (`p-Kalium`), which then tell no rest of a name."""
-        rows = (self._line.row(line, words, "") for line, words in seen)
-        return sum(bool(row.values) and row.name[:1].islower() for row in rows) >= SMALL_NAMES_MIN
-
     def _row_distance(self, seen: list[tuple[PdfLine, list[PdfWord]]]) -> float:
         bases = [line.base for line, words in seen if len(cells(words)) > 1]
         gaps = [second - first for first, second in pairwise(bases) if second > first]
@@ -314,7 +318,8 @@ class _Table:
     def _take(self, row: Row) -> None:
         if self._rows and self._held is None and self._tells_more(self._rows[-1], row):
             return
-        if is_category(row.name) and not is_name(row.name):
+        is_meaning = is_category(_without_limits(row.name)) and not is_name(row.name)
+        if is_meaning or self._is_of_remarks(row):
             self._remark_below(row)
             return
         is_elsewhere = row.texts.get(ELSEWHERE) and not row.values  # in another column of values
@@ -340,6 +345,17 @@ class _Table:
             self._name_alone(row)
         elif self._rows and row.base - self._rows[-1].base < NEAR * 2 * row.height:
             self._continue_cells(row)
+
+    def _is_of_remarks(self, row: Row) -> bool:
+        """Whether a line stands below a heading of remarks, or is one: what is no known test there is no result."""
+        if fold(name_of(row)) in REMARK_HEADINGS and not row.values:
+            self._is_remark = True
+            return True
+        kinds = {read_value(split_value(text).value).kind for text, _ in row.values}
+        is_told = is_name(row.name) or is_known_unit(row.texts.get("unit", ""))
+        if _is_title(row) or (is_told and kinds & {"quantity", "titre", "ordinal"}):
+            self._is_remark = False
+        return self._is_remark
 
     @staticmethod
     def _tells_more(last: Row, row: Row) -> bool:
@@ -516,6 +532,11 @@ class _Table:
         if last is not None and (take_range(last, row) or take_flag(last, row)):
             last.base = row.base
             return
+        if last is not None and self._is_method_below(last, row):
+            last.comment = f"{last.comment} {row.name}".strip()[:COMMENT_CHARS_MAX]
+            last.words += row.words
+            last.base = row.base
+            return
         is_of_next = last is not None and 0 < row.gap_below < NEXT_SHARE * (row.base - last.base)
         if last is not None and not is_of_next and self._continues_name(last, row):
             last.name = f"{last.name} {row.name}"[:NAME_CHARS_MAX]
@@ -540,6 +561,10 @@ class _Table:
             last.base = row.base
         elif not is_administrative(row.name):
             self._held = row
+
+    def _is_method_below(self, last: Row, row: Row) -> bool:
+        is_near = row.page == last.page and row.base - last.base <= NEAR * last.height
+        return is_near and self._brackets.is_method(last, row)
 
     @staticmethod
     def _is_small_print(last: Row, row: Row) -> bool:
@@ -665,9 +690,19 @@ class _Table:
         self._rows.append(row)
 
 
+def _names_begin_small(rows: Sequence[Row]) -> bool:
+    """Whether names of this laboratory begin with small letters (`p-Kalium`), which then tell no rest of a name."""
+    return sum(bool(row.values) and row.name[:1].islower() for row in rows) >= SMALL_NAMES_MIN
+
+
 def _repeats_headings(row: Row) -> bool:
     """Whether the unit and the range of a row are their headings: numbers of samples, above the first result."""
     return all(column_of(row.texts.get(role, "")) == role for role in ("unit", "range"))
+
+
+def _without_limits(name: str) -> str:
+    """A text without comparisons: `Very high <50` of a table of what values mean."""
+    return re.sub(r"[<>≤≥=]{1,2}\s?[0-9.,]+%?", "", name)
 
 
 def _is_of_header(row: Row) -> bool:

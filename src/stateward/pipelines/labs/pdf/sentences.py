@@ -95,12 +95,21 @@ def statement_rows(lines: Sequence[PdfLine]) -> tuple[list[Row], list[PdfLine]]:
 
 def _statements(line: PdfLine) -> list[Told]:
     """What a line states; nothing if a part of it is no statement."""
-    found = [
-        told
-        for cell in cells(line.words)
-        for told in _statements_of(" ".join(word.text for word in cell))
-    ]
+    found = [told for text in _statement_cells(line) for told in _statements_of(text)]
     return [] if None in found else [each for each in found if each is not None]
+
+
+def _statement_cells(line: PdfLine) -> list[str]:
+    """The cells of a line; brackets and flags behind a gap belong to the statement before them."""
+    found: list[str] = []
+    for cell in cells(line.words):
+        text = " ".join(word.text for word in cell)
+        is_inside = text[:1] in "([" and text[-1:] in ")]"
+        if found and (is_inside or is_flag(text)) and _STATEMENT.fullmatch(found[-1]):
+            found[-1] = f"{found[-1]} {text}"
+        else:
+            found.append(text)
+    return found
 
 
 def _measured_statement(line: PdfLine) -> list[Told]:
@@ -182,6 +191,7 @@ def _statement(piece: str) -> Told | None:
 
 
 def _value_and_range(text: str) -> Parts | None:
+    text, flag = _flag_behind(text)
     head, range_ = text, ""
     if (found := _LIMITS_BEHIND.fullmatch(text)) and found["head"]:
         inside = found["tail"] or found["wrapped"][1:-1]
@@ -191,12 +201,19 @@ def _value_and_range(text: str) -> Parts | None:
             # The brackets are those of the range, unless a label stands in them, too.
             head, range_ = found["head"], bare if label else found["wrapped"]
     parts = split_value(head) if range_ else parts_in_any_order(head.split()) or split_value(head)
-    parts.range = range_ or parts.range
+    parts.range, parts.flag = range_ or parts.range, parts.flag or flag
     kind = read_value(parts.value).kind
     is_word = kind in ("ordinal", "text") and len(parts.value.split()) <= WORDS_MAX
     is_number = kind in ("quantity", "titre") and (not parts.unit or is_known_unit(parts.unit))
     has_rest = kind == "text" and any(map(str.isdigit, parts.value))
     return parts if (is_number or is_word) and not has_rest and not is_flag(parts.value) else None
+
+
+def _flag_behind(text: str) -> tuple[str, str]:
+    """A text without the flag behind its range in brackets, and the flag: `95 mg/dL (Ref: 70-99) [NORMAL]`."""
+    at = max(text.rfind(") "), text.rfind("] ")) + 1
+    rest = text[at:].strip()
+    return (text[:at], rest) if at and is_flag(rest) else (text, "")
 
 
 def _row(line: PdfLine, name: str, parts: Parts) -> Row:
