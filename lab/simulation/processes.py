@@ -38,7 +38,7 @@ from stateward.engine.coordinator import Coordinator
 from stateward.engine.coordinator_config import CoordinatorConfig
 from stateward.engine.foresight import LOOK_MAX
 from stateward.engine.registry import MachineRegistry, register
-from stateward.engine.review_rules import Judged, SelfApproval
+from stateward.engine.review_tasks import Judged, SelfApproval
 from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
 from stateward.storage.database import (

@@ -4,8 +4,7 @@ Each check raises its refusal and writes nothing. Those of a decision lock the r
 true when the decision is stored (stateward.engine.reviews).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -21,8 +20,7 @@ from stateward.core.errors import (
     UnknownName,
 )
 from stateward.core.machine import Machine, Review
-from stateward.core.model import SEQUENCER, Fields, Micros, Record, clean_text, plain_actor, to_iso
-from stateward.definition.display import RecordView
+from stateward.core.model import SEQUENCER, Fields, Record, clean_text, plain_actor, to_iso
 from stateward.engine.answers import (
     ANSWERS,
     APPROVE,
@@ -34,20 +32,10 @@ from stateward.engine.answers import (
     decision_in,
 )
 from stateward.engine.corrections import VALUES_MAX, corrected_items, values_of, with_moves
-from stateward.engine.registry import MachineRegistry
 from stateward.engine.review_tasks import ReviewTasks, Task
 from stateward.engine.reviewers import check_reason_code
-from stateward.storage.database import Database
-from stateward.storage.outputs import Outputs
-from stateward.storage.store import Store
 
 REPLACED_MAX = 20  # records before this one of the same document whose submitters are looked at
-
-SelfApproval: TypeAlias = Literal["auto", "allow", "refuse"]
-Judged: TypeAlias = tuple[Sequence[Fields], Sequence[tuple[str, str]]]
-Judge: TypeAlias = Callable[[Record, Sequence[Fields], Sequence[str]], Judged]
-# What keeps a record from being approved as it is, given the problems that the checks found: (field, sentence) each.
-Approval: TypeAlias = Callable[[Record, Sequence[Fields]], Sequence[tuple[str, str]]]
 
 
 class Refusals(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,40 +48,7 @@ class Refusals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewRules(ReviewTasks):
-    """The reviews of one database, and who may answer what.
-
-    `has_keys` is called when needed: keys may be created while the process runs. `judge` is the pipeline's check of
-    corrected items; it returns them with its faults.
-    """
-
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: Store,
-        outputs: Outputs,
-        registry: MachineRegistry,
-        clock: Callable[[], Micros],
-        self_approval: SelfApproval,
-        has_keys: Callable[[], bool],
-        judge: Judge,
-        approval: Approval,
-        groups: Mapping[str, Sequence[str]],
-        view_of: Callable[[str], RecordView],
-    ) -> None:
-        super().__init__(
-            database=database,
-            store=store,
-            outputs=outputs,
-            registry=registry,
-            clock=clock,
-            view_of=view_of,
-            groups=groups,
-        )
-        self._self_approval = self_approval
-        self._has_keys = has_keys
-        self._judge = judge
-        self._approval = approval
+    """The reviews of one database, and who may answer what."""
 
     def refusals(self, task: Task, actor: str, *, is_administrator: bool) -> Refusals:
         """Why this person is refused what can be done with an open review, by the rules that refuse it."""

@@ -4,10 +4,12 @@ This only reads. A task is a record in a suspended state, not a row of its own (
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from stateward import telemetry
 from stateward.core.approvals import approvals_of, is_corrected
 from stateward.core.errors import UnknownName
 from stateward.core.machine import REFERRED, Machine, Review
@@ -21,14 +23,26 @@ from stateward.engine.gold import Gold, RecordedDecision, facts_of, gold_of
 from stateward.engine.pending_decisions import PendingDecision, PendingDecisions
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.reviewers import Reviewers
+from stateward.storage.audit import AuditLog
 from stateward.storage.database import Database
 from stateward.storage.outputs import Outputs
+from stateward.storage.review_links import ReviewLinks
 from stateward.storage.store import Store
+
+if TYPE_CHECKING:
+    from stateward.engine.coordinator import Coordinator
 
 PAGES_MAX = 100  # pages of open reviews that one question looks through
 PENDING_MAX = 1000  # records of one query, whatever limit a caller gives: bounds memory
 # The keys by which an item tells of a problem, or holds several.
 TELLS_A_PROBLEM = frozenset({"sentence", "message", "code", "problems"})
+
+
+SelfApproval: TypeAlias = Literal["auto", "allow", "refuse"]
+Judged: TypeAlias = tuple[Sequence[Fields], Sequence[tuple[str, str]]]
+Judge: TypeAlias = Callable[[Record, Sequence[Fields], Sequence[str]], Judged]
+# What keeps a record from being approved as it is, given the problems that the checks found: (field, sentence) each.
+Approval: TypeAlias = Callable[[Record, Sequence[Fields]], Sequence[tuple[str, str]]]
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +82,11 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewTasks:
-    """The reviews of one database, to look at."""
+    """The reviews of one database, to look at; and what all that is done with them needs (see `reviews`).
+
+    `coordinator` and `has_keys` are called when needed: a process that only lists reviews builds none, and keys may be
+    created while it runs. `judge` is the pipeline's check of corrected items; it returns them with its faults.
+    """
 
     def __init__(
         self,
@@ -76,12 +94,19 @@ class ReviewTasks:
         database: Database,
         store: Store,
         outputs: Outputs,
+        coordinator: Callable[[], "Coordinator"],
         registry: MachineRegistry,
         clock: Callable[[], Micros],
-        view_of: Callable[[str], RecordView],
-        groups: Mapping[str, Sequence[str]],
+        claim_s: float,
+        undo_s: float,
+        self_approval: SelfApproval,
+        has_keys: Callable[[], bool],
+        judge: Judge,
+        approval: Approval = lambda record, problems: (),
+        groups: Mapping[str, Sequence[str]] | None = None,
+        view_of: Callable[[str], RecordView] = lambda machine: RecordView(machine=machine),
     ) -> None:
-        self.reviewers = Reviewers(groups)
+        self.reviewers = Reviewers(groups or {})
         self._claims = Claims(database)
         self._pending = PendingDecisions(database)
         self._store = store
@@ -89,6 +114,16 @@ class ReviewTasks:
         self._registry = registry
         self._clock = clock
         self._view_of = view_of
+        self._self_approval = self_approval
+        self._has_keys = has_keys
+        self._judge = judge
+        self._approval = approval
+        self._coordinator = coordinator
+        self._claim_s = claim_s
+        self._undo_s = undo_s
+        self._audit = AuditLog(database)
+        self._links = ReviewLinks(database)
+        self._log = telemetry.log("reviews")
 
     def pending(
         self,

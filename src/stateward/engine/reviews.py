@@ -7,12 +7,11 @@ several answers exactly one is applied, and no correction is stored without its 
 stores the decision as a pending one, and `apply_due` makes it when its time has come. Nothing here writes a status.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from stateward import telemetry
 from stateward.core.approvals import (
     has_approved,
     person_of,
@@ -42,7 +41,6 @@ from stateward.core.model import (
     event_id,
 )
 from stateward.core.timers import due_event
-from stateward.definition.display import RecordView
 from stateward.engine.answers import (
     ANSWERS,
     TIMEOUT,
@@ -52,7 +50,6 @@ from stateward.engine.answers import (
     decision_in,
 )
 from stateward.engine.claims import Claim
-from stateward.engine.coordinator import Coordinator
 from stateward.engine.corrections import (
     VALUES_MAX,
     Values,
@@ -61,8 +58,7 @@ from stateward.engine.corrections import (
     values_of,
 )
 from stateward.engine.pending_decisions import CorrectedValues, PendingDecision
-from stateward.engine.registry import MachineRegistry
-from stateward.engine.review_rules import Approval, Judge, ReviewRules, SelfApproval
+from stateward.engine.review_rules import ReviewRules
 from stateward.engine.review_tasks import Task
 from stateward.storage.audit import (
     DECISION_DROPPED,
@@ -70,12 +66,9 @@ from stateward.storage.audit import (
     REVIEW_DECIDED,
     REVIEW_REFERRED,
     AuditEntry,
-    AuditLog,
 )
-from stateward.storage.database import Database
-from stateward.storage.outputs import AttemptResult, Output, Outputs
-from stateward.storage.review_links import LINK_PREFIX, ReviewLinks
-from stateward.storage.store import Store
+from stateward.storage.outputs import AttemptResult, Output
+from stateward.storage.review_links import LINK_PREFIX
 
 DUE_MAX = 100  # pending decisions that one turn makes: each is a transaction of its own
 # Items are stored in chunks, so that a reader of many holds a few chunks in memory.
@@ -84,48 +77,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Reviews(ReviewRules):
-    """The reviews of one database, and their decisions.
-
-    `coordinator` is called when needed: a process that only lists reviews builds none.
-    """
-
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: Store,
-        outputs: Outputs,
-        coordinator: Callable[[], Coordinator],
-        registry: MachineRegistry,
-        clock: Callable[[], Micros],
-        claim_s: float,
-        undo_s: float,
-        self_approval: SelfApproval,
-        has_keys: Callable[[], bool],
-        judge: Judge,
-        approval: Approval = lambda record, problems: (),
-        groups: Mapping[str, Sequence[str]] | None = None,
-        view_of: Callable[[str], RecordView] = lambda machine: RecordView(machine=machine),
-    ) -> None:
-        super().__init__(
-            database=database,
-            store=store,
-            outputs=outputs,
-            registry=registry,
-            clock=clock,
-            self_approval=self_approval,
-            has_keys=has_keys,
-            judge=judge,
-            approval=approval,
-            groups=groups or {},
-            view_of=view_of,
-        )
-        self._coordinator = coordinator
-        self._claim_s = claim_s
-        self._undo_s = undo_s
-        self._audit = AuditLog(database)
-        self._links = ReviewLinks(database)
-        self._log = telemetry.log("reviews")
+    """The reviews of one database, and their decisions."""
 
     # Claiming
 
