@@ -36,7 +36,6 @@ class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
     address: str
 
     def header(self, name: str) -> str | None:
-        """The first header of that name."""
         return next((value for each, value in self.headers if each == name.lower()), None)
 
 

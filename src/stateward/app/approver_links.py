@@ -59,8 +59,6 @@ SAID: dict[State, str] = {
 
 
 class ApproverLinks:
-    """The approver links of one installation."""
-
     def __init__(
         self,
         *,
@@ -167,7 +165,6 @@ class ApproverLinks:
             self._audit.add([entry])
 
     def state(self, link: ReviewLink) -> State:
-        """What became of a link."""
         now = self._clock()
         if link.revoked_at is not None or not self._is_maker_live(link, now):
             return "revoked"

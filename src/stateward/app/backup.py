@@ -264,7 +264,6 @@ def _other_files(place: Path) -> dict[str, str]:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file."""
     digest = sha256()
     for piece in pieces_of(path):
         digest.update(piece)

@@ -131,7 +131,6 @@ class FolderPlace:
 
     @property
     def location(self) -> str:
-        """The folder."""
         return str(self._folder)
 
     @contextmanager
@@ -213,7 +212,6 @@ class FolderPlace:
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
-        """The folder of the set."""
         yield self._sets / name
 
     def read(self, listing: str, digest: str) -> Iterator[bytes] | None:

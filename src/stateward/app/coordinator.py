@@ -11,7 +11,6 @@ from stateward.engine.system import is_alive
 
 
 def build_coordinator(app: App, machines: Sequence[str]) -> Coordinator:
-    """A coordinator for these machines."""
     settings = app.settings
     ageing_s = settings.coordinator.ageing_seconds
     return Coordinator(

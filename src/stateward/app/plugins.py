@@ -99,7 +99,6 @@ class Plugins:
         return (each.plugin for each in self.loaded)
 
     def named(self, name: str) -> Plugin:
-        """The plug-in of a name."""
         known = {plugin.name: plugin for plugin in self}
         if name not in known:
             raise UnknownName("pipeline", name, known)

@@ -38,7 +38,6 @@ def run_postgres_tool(command: list[str], url: str) -> None:
 
 
 def without_password(url: str) -> str:
-    """A database URL without its password."""
     parts = urlsplit(url)
     if parts.password is None:
         return url

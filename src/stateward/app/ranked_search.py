@@ -139,8 +139,6 @@ class RankedSearch:
 
 
 class _Search:
-    """One search."""
-
     def __init__(
         self,
         ranked: RankedText,

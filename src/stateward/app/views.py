@@ -116,7 +116,6 @@ def flag_decision_view(decision: FlagDecision) -> schemas.FlagDecision:
 
 
 def file_view(record_id: str, saved: SavedFile) -> schemas.RecordFile:
-    """A derived file of a record."""
     file = saved.file
     return schemas.RecordFile(
         stage=saved.stage,
@@ -157,7 +156,6 @@ def transition_view(machine: Machine, transition: Transition) -> schemas.Transit
 
 
 def attempt_view(result: AttemptResult) -> schemas.Attempt:
-    """An attempt with its log."""
     return schemas.Attempt(
         stage=result.stage,
         attempt=result.version,
@@ -346,7 +344,6 @@ def pending_view(pending: PendingDecision, *, actor: str) -> schemas.ReviewPendi
 
 
 def statistics_view(found: Statistics, *, since: Micros) -> schemas.ReviewStatistics:
-    """Statistics of reviews."""
     document = {**msgspec.to_builtins(found), "since": to_iso(since)}
     return msgspec.convert(document, schemas.ReviewStatistics)
 
@@ -360,7 +357,6 @@ def text_of(value: object) -> str | None:
 
 
 def audit_view(number: int, entry: AuditEntry) -> schemas.AuditItem:
-    """An entry of the audit log."""
     return schemas.AuditItem(
         number=number,
         at=to_iso(entry.at),
@@ -399,7 +395,6 @@ def diagnosis_view(checks: Iterable[Check]) -> schemas.Diagnosis:
 
 
 def verification_view(verdict: Verdict) -> schemas.Verification:
-    """The result of a verification."""
     return schemas.Verification(
         is_sound=verdict.is_sound,
         records=verdict.records,

@@ -178,7 +178,6 @@ class Folder(Receiving):
 
     @property
     def location(self) -> str:
-        """The folder."""
         return str(self._root)
 
     def receive(self, *, bytes_max: int, keeper: _Keeper | None = None) -> "Incoming":
@@ -217,7 +216,6 @@ class Folder(Receiving):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Raise errors of the disk as `StoreFull`, which callers handle."""
         try:
             yield
         except OSError as error:
@@ -246,7 +244,6 @@ class Folder(Receiving):
         return self.holds(digest)
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        """The bytes of an artifact, a piece at a time."""
         return pieces_of(self.path(digest))
 
     def link(self, digest: str) -> None:
@@ -257,7 +254,6 @@ class Folder(Receiving):
         return self.place(digest).is_file()
 
     def remove(self, digest: str) -> bool:
-        """Delete an artifact that nothing names any more; whether it was there."""
         place = self.place(digest)
         try:
             place.unlink()
@@ -273,11 +269,9 @@ class Folder(Receiving):
             _sync_folder(folder)
 
     def digests(self) -> Iterator[str]:
-        """The hashes of all artifacts."""
         return (file.name for file in self._root.glob("??/*") if len(file.name) == HEX_CHARS)
 
     def verify(self, digest: str) -> bool:
-        """Whether the bytes still have the hash that is their name."""
         return _has_hash(self.path(digest), digest)
 
     def sweep(self, *, older_than: float) -> int:

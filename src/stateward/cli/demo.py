@@ -138,7 +138,6 @@ class _Show:
 
     @property
     def records(self) -> list["Record"]:
-        """All of them, as they are now."""
         return [self.record_of(file) for file in self.submitted]
 
     def summary(self) -> tuple[object, ...]:

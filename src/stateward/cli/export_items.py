@@ -172,7 +172,6 @@ class _Gathered:
                 self.flagged.append(doubt_of(record.id, doubts))
 
     def _items_of_period(self, record: "Record") -> "Iterator[Fields]":
-        """The items of a record that are of the period."""
         from stateward.core.model import ERASED_REST
 
         found = self._app.stage_items(record.id, stage=self._stage)
@@ -199,7 +198,6 @@ class _Gathered:
         return item_view(installed_plugins(), record.machine, stage, source_type)
 
     def report(self) -> None:
-        """What was written, and what was not."""
         written = self.count - self.left_out.total()
         self._context.say(f"{plural(written, 'item')} written")
         for why, count in self.left_out.items():

@@ -189,7 +189,6 @@ def span(micros: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """A number and its noun."""
     from stateward.core import model
 
     return model.plural(count, noun)

@@ -91,7 +91,6 @@ class RemoteApp(Client, AppProtocol):
         priority: str,
         reason: str | None,
     ) -> schemas.RecordOpened:
-        """Send a document."""
         given = dict(labels)
         source_type = given.pop("source_type", None)
         with _repeatable(source) as file:
@@ -138,13 +137,11 @@ class RemoteApp(Client, AppProtocol):
                 yield record
 
     def attempts(self, record_id: str) -> list[schemas.Attempt]:
-        """Every attempt at a stage of a record that ended, with its log."""
         logs = [self.log(record_id, stage) for stage in self.stages(record_id)]
         found = [each for log in logs for each in log.attempts]
         return sorted(found, key=lambda each: each.attempt)
 
     def stages(self, record_id: str) -> list[str]:
-        """The stages of a record's machine."""
         machine = self.record(record_id).machine
         return next(each.stages for each in self.machines() if each.name == machine)
 

@@ -354,7 +354,6 @@ class _Waiting:
 
 
 def _summary_line(row: dict[str, object]) -> tuple[object, ...]:
-    """A line of the summary."""
     from stateward.core.view import note_codes
 
     error, notes = row["error"], row.get("notes")

@@ -86,7 +86,6 @@ def commitment(metadata: Fields, salt: str | None) -> str:
 
 
 def is_erased(transition: Transition) -> bool:
-    """Whether the metadata of a transition was erased."""
     return transition.salt is None and transition.metadata.keys() == {ERASED}
 
 

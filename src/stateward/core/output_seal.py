@@ -58,5 +58,4 @@ def left_digest(outputs: Iterable[tuple[int, str]]) -> str:
 
 
 def log_digest(log: str) -> str | None:
-    """What is sealed of a log."""
     return sha256(log.encode()).hexdigest() if log else None

@@ -84,7 +84,6 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The values as texts."""
         return tuple(str(value) for value in self.values)
 
     def __str__(self) -> str:
@@ -108,7 +107,6 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def statuses(self) -> tuple[str, ...]:
-        """The statuses to match."""
         return self._texts_of("status")
 
     @property

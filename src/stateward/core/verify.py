@@ -159,7 +159,6 @@ class _Running:
 
 
 def lane_name(number: int) -> str:
-    """A lane as findings name it."""
     return "what is older than lanes" if number == FORMER else f"lane {number}"
 
 

@@ -84,7 +84,6 @@ def _load(package: str, file: str, type_: type[T], make: Callable[[str], T]) -> 
 
 
 def _read(package: str, file: str) -> tuple[Path, str]:
-    """The path and the text of a file of a package."""
     path = _folder(package) / file
     if path.is_file():
         return path, path.read_text("utf-8")

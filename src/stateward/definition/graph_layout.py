@@ -51,7 +51,6 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def right(self) -> float:
-        """The x of its right side."""
         return self.x + self.width
 
     @property
@@ -61,7 +60,6 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def middle(self) -> float:
-        """The x of its middle."""
         return self.x + self.width / 2
 
 

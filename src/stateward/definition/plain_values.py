@@ -44,7 +44,6 @@ class Document(msgspec.Struct, frozen=True):
         return value_at(self.value, path) is not msgspec.NODEFAULT
 
     def fault(self, path: Path, sentence: str) -> Fault:
-        """A fault of the part at `path`."""
         line = self.line(*path)
         return Fault(source=self.source, line=line, path=format_path(path), sentence=sentence)
 

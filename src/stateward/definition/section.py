@@ -88,7 +88,6 @@ def mapping_of(section: Section, type_: type[Section]) -> dict[str, object]:
 
 
 def fields(type_: type[msgspec.Struct]) -> tuple[kinds.Field, ...]:
-    """The fields of a section."""
     info = yaml_source.type_info(type_)
     return info.fields if isinstance(info, kinds.StructType) else ()
 
@@ -115,7 +114,6 @@ PLAIN_ADDRESS = "http or https, with a host and without credentials"
 
 
 def is_plain_address(url: str) -> bool:
-    """Whether a URL is what `PLAIN_ADDRESS` says."""
     return has_host(url, "http", "https") and "@" not in urlsplit(url).netloc
 
 

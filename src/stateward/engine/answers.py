@@ -116,5 +116,4 @@ def _people(approvals: object) -> tuple[str, ...]:
 
 
 def clean_notes(given: str | None) -> str | None:
-    """Notes as they are stored."""
     return None if given is None else clean_text(given, chars_max=NOTES_CHARS_MAX)

@@ -86,7 +86,6 @@ class Locked(msgspec.Struct, frozen=True):
     known: Record | None = None
 
     def found(self) -> dict[str, Record]:
-        """The records by their ids."""
         if self.known is not None:
             return {self.known.id: self.known}
         return {} if self.records is None else records_of(self.records.rows())

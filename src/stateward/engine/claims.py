@@ -43,8 +43,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claims:
-    """The claims, in one database."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 

@@ -226,7 +226,6 @@ class _ExportCheck:
 
 
 def _record_of(line: _Line) -> Record | None:
-    """The record of a line; None if it is none."""
     try:
         values = dict(line)
         values["id"] = values.pop("record_id")

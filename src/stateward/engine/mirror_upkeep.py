@@ -70,7 +70,6 @@ class MirrorUpkeep:
         self._thread = Thread(target=self._run, name="ledger-upkeep", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -67,8 +67,6 @@ _decode = msgspec.json.Decoder(_Stored).decode
 
 
 class PendingDecisions:
-    """The pending decisions, in one database."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 

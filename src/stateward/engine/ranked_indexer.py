@@ -54,7 +54,6 @@ class RankedIndexer:
         return [f"{each.machine} {each.stage} {each.version}".encode() for each in self._declared.values()]  # fmt: skip
 
     def has_vectors(self, machine: str, stage: str) -> bool:
-        """Whether the items of a stage are vectors."""
         return (machine, stage) in self._vector_stages
 
     def add(self, outputs: Sequence[tuple[str, OutputPlace]]) -> None:
@@ -111,7 +110,6 @@ class RankedIndexer:
 
 
 def read_document(ranked: RankedText, outputs: Outputs, output: OutputPlace) -> RankedDocument:
-    """The document of an output."""
     about = outputs.about(output.record_id, output.version)
     items = outputs.items(output.record_id, output.version)
     made: RankedDocument = resolve(ranked.document)(about, items)

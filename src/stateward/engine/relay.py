@@ -273,11 +273,9 @@ class Relay:
 
     @property
     def info(self) -> WorkerInfo:
-        """What it announces about itself."""
         return self._info
 
     def load(self) -> dict[tuple[str, bool], int]:
-        """How much work it has, by (its name, whether inline); what it is about to settle is not counted."""
         under_way = [each for key, each in self._sent.items() if key not in self._intake.results]
         inline = sum(each.work.is_inline for each in under_way)
         return {(self.name, False): len(under_way) - inline, (self.name, True): inline}

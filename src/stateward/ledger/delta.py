@@ -217,7 +217,6 @@ class Delta:
 
     @property
     def last(self) -> LedgerLine | None:
-        """The last line, or None if there is none."""
         if not self.end:
             return None
         return decode_line(self.line_at(self._line_start(self.end - 1, 0)))
@@ -375,7 +374,6 @@ class Delta:
             step *= 8
 
     def close(self) -> None:
-        """Close the files."""
         for fd in (self.fd, self._index_fd):
             if fd >= 0:
                 os.close(fd)

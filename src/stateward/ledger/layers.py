@@ -97,7 +97,6 @@ class Layers:
         return overlaid(self.below.lines(), self.top.lines())
 
     def in_state(self, state: str) -> SnapshotLines:
-        """The documents in one state."""
         if self.below is None:
             yield from self.top.in_state(state)
             return

@@ -81,7 +81,6 @@ class SnapshotInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def layers_of(info: SnapshotInfo, snapshots: Iterable[SnapshotInfo]) -> list[SnapshotInfo] | None:
-    """The snapshot and the one below it, if it has one; None if that is not listed."""
     if info.base is None:
         return [info]
     below = next((each for each in snapshots if each.root == info.base), None)

@@ -97,12 +97,10 @@ class MigrationCounts:
 
     @property
     def lines(self) -> int:
-        """How many lines were read."""
         return self.found.lines
 
     @property
     def documents(self) -> int:
-        """How many documents there are."""
         return len(self._last)
 
     def add(self, reader: LegacyReader, text: bytes, number: int) -> LedgerEntry | None:

@@ -421,7 +421,6 @@ class LedgerVerifier:
         self._report(snapshots[0].file, sentence)
 
     def result(self) -> LedgerVerification:
-        """What was found."""
         return LedgerVerification(
             lines=self._lines,
             removed=self._removed,

@@ -500,7 +500,6 @@ class LedgerView:
         return path if path.exists() or not other.exists() else other
 
     def close(self) -> None:
-        """Close the files."""
         for delta in (*self.deltas, self.active):
             delta.close()
         self.base, self.deltas = None, []

@@ -259,8 +259,6 @@ class UnsentEmails(NamedTuple):
 
 
 class AlertQueue:
-    """The table of alerts."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 

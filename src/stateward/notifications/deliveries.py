@@ -114,12 +114,10 @@ class FinishedAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def delivery_row(delivery: Delivery) -> Row:
-    """A delivery as it is stored."""
     return tuple(getattr(delivery, name) for name in DELIVERIES.columns)
 
 
 def delivery_of(row: Row) -> Delivery:
-    """A delivery as it was stored."""
     return Delivery(**DELIVERIES.named(row))
 
 

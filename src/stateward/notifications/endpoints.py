@@ -109,8 +109,6 @@ def lock_cursor(database: Database) -> int:
 
 
 class Endpoints:
-    """The table of endpoints."""
-
     def __init__(self, database: Database, *, allowed: AllowedHosts, secrets: SecretKeys) -> None:
         self._database = database
         self._allowed = allowed

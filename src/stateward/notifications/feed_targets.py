@@ -88,7 +88,6 @@ class RedisTarget:
             raise _unreachable(self._url, error) from error
 
     def close(self) -> None:
-        """Close the connection."""
         self._redis.close()
 
 
@@ -136,7 +135,6 @@ class NatsTarget:
         self._ready = self._wire.connections
 
     def close(self) -> None:
-        """Close the connection."""
         self._wire.close()
 
 

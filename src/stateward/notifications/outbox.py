@@ -176,7 +176,6 @@ class Outbox:
         return None if at is None else int(at)
 
     def endpoints_due(self, now: Micros) -> set[str]:
-        """The endpoints for which an attempt is due."""
         found = self._database.rows(
             "SELECT id FROM webhooks w WHERE EXISTS (SELECT 1 FROM deliveries d"
             " WHERE d.webhook_id = w.id AND d.due_at <= :now)",

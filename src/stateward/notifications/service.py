@@ -106,7 +106,6 @@ class NotificationService:
         return self._endpoints.all()
 
     def webhook(self, webhook_id: str) -> Webhook:
-        """One endpoint."""
         return self._endpoints.get(webhook_id)
 
     def add(
@@ -211,7 +210,6 @@ class NotificationService:
         )
 
     def delivery(self, webhook_id: str, message_id: str) -> tuple[Delivery, list[DeliveryAttempt]]:
-        """One delivery with its attempts."""
         found = self._outbox.get(webhook_id, message_id)
         return found, self._outbox.attempts(webhook_id, message_id)
 

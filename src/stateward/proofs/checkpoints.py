@@ -43,7 +43,6 @@ KEY_ID_BYTES = 4
 
 
 def checkpoint_text(origin: str, *, size: int, root: bytes) -> str:
-    """The text that is signed."""
     _check_name(origin, "an origin")
     return f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
 

@@ -73,7 +73,6 @@ class TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return cls(**{**fields, **place})
 
     def transition(self) -> Transition:
-        """The transition itself."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
         salt = None if self.salt is UNSET else self.salt
         fields |= {"at": from_iso(self.at), "prev_hash": self.record_prev, "hash": self.seal}

@@ -35,7 +35,6 @@ EMPTY_ROOT = sha256(b"").digest()
 
 
 def leaf_hash(text: bytes) -> bytes:
-    """The leaf of a line."""
     return sha256(b"\x00" + text.removesuffix(b"\n")).digest()
 
 
@@ -111,7 +110,6 @@ class MerkleSpan:
 
     @classmethod
     def unpacked(cls, text: str, *, start: int, end: int) -> "MerkleSpan":
-        """A span from its hashes and its ends."""
         data, span = base64.b64decode(text), cls(start)
         at = 0
         for _, level in subtrees_in(start, end):
@@ -143,7 +141,6 @@ class TileBuilder:
         self._leaves: list[bytes] = []
 
     def add(self, leaf: bytes) -> None:
-        """Append a leaf."""
         self._leaves.append(leaf)
         self._at += 1
         if self._at % BLOCK_LEAVES == 0:

@@ -138,7 +138,6 @@ class Connections:
         (self._busy if is_busy else self._idle)[protocol] = None
 
     def forget(self, protocol: "BoundedProtocol") -> None:
-        """A connection is gone."""
         self._idle.pop(protocol, None)
         self._busy.pop(protocol, None)
 
@@ -405,7 +404,6 @@ class BoundedProtocol(HttpToolsProtocol):
         return scheme in SCHEMES and host == self._host.lower()
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body."""
         self._fruitless = 0
         super().on_body(body)
 

@@ -137,8 +137,6 @@ def overload_refusal() -> Refusal:
 
 
 class Open(msgspec.Struct, frozen=True):
-    """A record to open."""
-
     opening: Submission
 
 

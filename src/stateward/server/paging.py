@@ -88,7 +88,6 @@ def read_cursor(text: str | None, *, of: str) -> Cursor | None:
 
 
 def write_cursor(cursor: Cursor) -> str:
-    """A cursor as text."""
     return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode()
 
 

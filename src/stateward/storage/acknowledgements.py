@@ -26,8 +26,6 @@ class Acknowledgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Acknowledgements:
-    """The acknowledgements, in one database."""
-
     def __init__(self, database: Database, audit: AuditLog) -> None:
         self._database, self._audit = database, audit
 

@@ -118,7 +118,6 @@ class CounterDeltas:
         self._sums: dict[tuple[str, tuple[str, ...], int], list[int]] = {}
 
     def count(self, metric: str, *labels: str, by: int = 1) -> None:
-        """Count occurrences."""
         self._add(metric, labels, 0, by, 0)
 
     def time(self, metric: str, *labels: str, micros: Micros) -> None:
@@ -142,13 +141,10 @@ class CounterDeltas:
 
 
 class Counters:
-    """The table of counters."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, deltas: Iterable[CounterValue]) -> None:
-        """Add increments."""
         for each in deltas:
             self._database.run(
                 "INSERT INTO counters (metric, labels, bucket, count, total)"
@@ -163,7 +159,6 @@ class Counters:
             )
 
     def all(self) -> list[CounterValue]:
-        """Every counter."""
         found = self._database.rows(
             "SELECT metric, labels, bucket, count, total FROM counters ORDER BY metric, labels, bucket"
         )

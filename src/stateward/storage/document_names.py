@@ -25,8 +25,6 @@ NAMES = Table(
 
 
 class DocumentNames:
-    """The names of the documents of one database."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -40,7 +38,6 @@ class DocumentNames:
             self._database.insert(NAMES, rows)
 
     def remove(self, record_id: str, stage: str) -> None:
-        """Forget the names of a document."""
         self._database.run(
             "DELETE FROM search_names WHERE record_id = :record_id AND stage = :stage",
             record_id=record_id,
@@ -122,7 +119,6 @@ class DocumentNames:
         )
 
     def _names(self, machine: str, record_ids: Sequence[str]) -> dict[str, dict[str, set[str]]]:
-        """The names of records, by scheme."""
         among, params = self._database.among("record_id", record_ids)
         found: dict[str, dict[str, set[str]]] = {}
         for record_id, name in self._database.rows(

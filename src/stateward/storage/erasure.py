@@ -338,7 +338,6 @@ class Erasures:
         return was_held
 
     def holds(self, record_ids: Sequence[str] | None = None) -> dict[str, Hold]:
-        """The holds on these records, or all, by record."""
         condition, params = (
             ("TRUE", {})
             if record_ids is None

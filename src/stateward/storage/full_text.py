@@ -123,8 +123,6 @@ _CURSOR_COLUMNS = IndexCursor.__struct_fields__
 
 
 class FullTextIndex:
-    """The index of one database."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -252,7 +250,6 @@ class FullTextIndex:
         )
 
     def count(self) -> int:
-        """How many passages there are."""
         ((count,),) = self._database.rows("SELECT count(*) FROM search_texts")
         return int(count or 0)
 

@@ -43,7 +43,6 @@ class ItemKeys:
             self._database.insert_new(ITEM_KEYS, rows)
 
     def of(self, record_id: str, version: int) -> set[str]:
-        """The keys of an attempt."""
         found = self._database.rows(
             "SELECT key FROM item_keys WHERE record_id = :record_id AND version = :version",
             record_id=record_id,

@@ -109,8 +109,6 @@ def roles_with(right: Right) -> str:
 
 
 class Keys:
-    """The keys, in one database."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 

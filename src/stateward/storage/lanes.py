@@ -45,7 +45,6 @@ class Lanes:
         ]
 
     def number(self) -> int:
-        """How many lanes there are."""
         if not self._count:
             ((count,),) = self._database.rows("SELECT count(*) FROM lanes WHERE lane >= 0")
             if not count:
@@ -70,7 +69,6 @@ class Lanes:
             return True
 
     def count_transitions(self) -> int:
-        """How many transitions there are."""
         self._database.flush()
         ((count,),) = self._database.rows("SELECT sum(count) FROM lanes")
         return int(count or 0)

@@ -295,7 +295,6 @@ class Outputs:
         return [str(data) for (data,) in found]
 
     def items(self, record_id: str, version: int) -> Iterator[Fields]:
-        """The items of an attempt, one by one."""
         for data in self.item_chunks(record_id, version):
             if not data.startswith("{"):  # an object is what `about` returns
                 yield from _decode_items(data)

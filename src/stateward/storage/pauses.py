@@ -62,7 +62,6 @@ class Pauses:
         return stages_waited_for(self.ask_open_stages(stages))
 
     def ask_open_stages(self, stages: Sequence[tuple[str, str]]) -> Asked:
-        """Ask for `open_stages`."""
         if not stages:
             return Known([])
         given = {f"p{n}": name for n, name in enumerate(name for pair in stages for name in pair)}

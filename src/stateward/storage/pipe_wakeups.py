@@ -85,7 +85,6 @@ class PipeWakeup:
         return self._reader
 
     def clear(self) -> frozenset[str]:
-        """Forget past notifications; the topics that there were any of."""
         notified: set[int] = set()
         is_flooded = False
         with suppress(BlockingIOError):
@@ -99,7 +98,6 @@ class PipeWakeup:
         return frozenset([TOPIC_OF[number] for number in notified])
 
     def wait(self, timeout_s: float) -> bool:
-        """Sleep until a notification; False when the time was up first."""
         return is_readable(self._reader, timeout_s=max(timeout_s, 0.0))
 
     def close(self) -> None:
@@ -170,7 +168,6 @@ class TopicPipes:
             os.unlink(f"{self._folder}/{name}")  # noqa: PTH108
 
     def close(self) -> None:
-        """Close the pipes."""
         for pipe in self._pipes.values():
             os.close(pipe)
         self._pipes.clear()

@@ -344,12 +344,10 @@ class PostgresDatabase:
     # Statements
 
     def rows(self, sql: str, **params: object) -> list[Row]:
-        """The rows of a query."""
         numbered = number_params(sql, params)
         return self._run(lambda session: session.load(session.statement(*numbered)))
 
     def ask(self, sql: str, **params: object) -> PostgresAsked:
-        """A query that travels with the next statement of the transaction."""
         pending = PostgresAsked(lambda: self._run(lambda session: session.flush()))
         if not self._depth:  # nothing that it could travel with
             pending.take(self.rows(sql, **params))
@@ -377,18 +375,15 @@ class PostgresDatabase:
     def among(
         self, column: str, values: Sequence[str] | Sequence[int]
     ) -> tuple[str, dict[str, object]]:
-        """A condition that a column holds one of these values, and its parameter."""
         if len(values) == 1:  # planned once, which a list is not
             return f"{column} = :among", {"among": values[0]}
         return f"{column} = ANY(:among)", {"among": list(values)}
 
     def run(self, sql: str, **params: object) -> int:
-        """Execute one statement; how many rows it changed."""
         numbered = number_params(sql, params)
         return self._run(lambda session: session.statement(*numbered)).command_tuples or 0
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write new rows; a key that exists already is an error, of this or of a later call in the transaction."""
         if rows:
             if len(rows) <= COPY_ROWS_MIN and not table.is_copied:
                 columns = tuple(table.columns.items())
@@ -406,7 +401,6 @@ class PostgresDatabase:
         self._run(lambda session: session.now(queued) if is_alone else session.later(queued))
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
-        """Write the rows that violate no unique constraint; for each, whether it was written."""
         columns = tuple(table.columns.items())
         width = len(table.key)
 
@@ -448,7 +442,6 @@ class PostgresDatabase:
         self._write(Queued(sql, params, joins=joins))
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
-        """Delete rows by key (or by the columns `by`); for each key, whether there was a row."""
         sql, columns = _deleting(table, keys, by)
         deleted = self._bulk(sql, columns, keys)
         return _were_found(keys, len(columns), deleted)
@@ -529,7 +522,6 @@ class PostgresDatabase:
     # Wake-ups
 
     def notify(self, topics: Iterable[str]) -> None:
-        """Wake the listeners once the current transaction is durable."""
         known = known_topics(topics)
         with self._lock:
             if self._depth:
@@ -580,7 +572,6 @@ class PostgresDatabase:
         return changed if schema is None else index_damage(self, schema) + changed
 
     def check(self) -> dict[str, str]:
-        """Version, durability and size, for `stateward doctor`."""
         ((version, fsync, commit, size),) = self.rows(
             "SELECT current_setting('server_version'), current_setting('fsync'), "
             "current_setting('synchronous_commit'), pg_database_size(current_database())"
@@ -606,7 +597,6 @@ class PostgresDatabase:
         return RUNNER_ROLE
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             for wakeup in list(self._wakeups):
                 wakeup.close()

@@ -232,7 +232,6 @@ class PostgresAsked:
         self._rows: list[Row] | None = None
 
     def take(self, rows: list[Row]) -> None:
-        """The rows have come."""
         self._rows = rows
 
     @property

@@ -51,7 +51,6 @@ class PostgresWakeup:
         self._session = session
 
     def fileno(self) -> int:
-        """A descriptor that becomes readable on a notification."""
         return self._selector.fileno()
 
     def clear(self) -> frozenset[str]:
@@ -65,7 +64,6 @@ class PostgresWakeup:
         return self._topics  # some may have been missed
 
     def wait(self, timeout_s: float) -> bool:
-        """Sleep until a notification; False when the time was up first."""
         deadline = time.monotonic() + timeout_s
         while self._session is None:
             if self._try_to_listen():
@@ -89,7 +87,6 @@ class PostgresWakeup:
             session.close()
 
     def close(self) -> None:
-        """Stop listening."""
         if not self._is_closed:
             self._is_closed = True
             self._lose()

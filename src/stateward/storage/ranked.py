@@ -341,7 +341,6 @@ class RankedIndex:
         return {str(row[1]): _document(row) for row in found}
 
     def count(self) -> int:
-        """How many documents there are."""
         ((count,),) = self._database.rows("SELECT count(*) FROM search_documents")
         return int(count or 0)
 

@@ -81,7 +81,6 @@ def _json(value: Fields | dict[str, int]) -> str:
 
 
 def record_row(r: Record) -> Row:
-    """The row of a new record."""
     return (
         r.id, r.machine, r.machine_version, r.status, r.version, r.created_at, r.entered_at, r.priority, r.rank,
         r.waiting, r.due_at, r.worker, r.asked_by, r.retry_count, r.last_retry_at, r.failed_from, r.error_code,
@@ -124,7 +123,6 @@ def record_of_row(row: Row) -> Record:
 
 
 def transition_row(t: Transition) -> Row:
-    """The row of a transition that is appended."""
     derived = event_id(t.record_id, makes=t.version, type_=t.trigger)
     return (
         t.record_id, t.version, t.machine, t.machine_version, t.source, t.target,

@@ -100,7 +100,6 @@ class ReviewLinks:
         return found[0][0]
 
     def get(self, link_id: str) -> ReviewLink | None:
-        """The link of this id."""
         found = self._rows("id = :id", id=link_id)
         return found[0][0] if found else None
 

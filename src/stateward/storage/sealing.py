@@ -30,7 +30,6 @@ KEYS_MAX = 100
 
 
 def is_sealed(text: str) -> bool:
-    """Whether a text is a sealed secret."""
     return text.startswith(PREFIX)
 
 

@@ -46,7 +46,6 @@ class Sessions:
         return str(found[0][0]) if found else None
 
     def end(self, token: str) -> None:
-        """Delete a session."""
         self._database.delete(SESSIONS, [(_token_hash(token),)])
 
     def add_link(self, token: str, *, key_id: str, now: Micros, until: Micros) -> None:

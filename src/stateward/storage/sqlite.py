@@ -273,7 +273,6 @@ class SqliteDatabase:
     # Statements
 
     def rows(self, sql: str, **params: object) -> list[Row]:
-        """The rows of a query."""
         with self._lock:
             return self._try(sql, cast("dict[str, Cell]", params))
 
@@ -286,7 +285,6 @@ class SqliteDatabase:
     def among(
         self, column: str, values: Sequence[str] | Sequence[int]
     ) -> tuple[str, dict[str, object]]:
-        """A condition that a column holds one of these values, and its parameter."""
         if len(values) == 1:  # which spares it the table that JSON becomes
             return f"{column} = :among", {"among": values[0]}
         return f"{column} IN (SELECT value FROM json_each(:among))", {
@@ -294,13 +292,11 @@ class SqliteDatabase:
         }
 
     def run(self, sql: str, **params: object) -> int:
-        """Execute one statement; how many rows it changed."""
         with self._lock:
             self._try(sql, cast("dict[str, Cell]", params))
             return self._connection.changes()
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write new rows."""
         sql = _insert_sql(table.name, tuple(table.columns))
         with self._lock:
             if self._depth:
@@ -310,14 +306,12 @@ class SqliteDatabase:
             self._try_all(sql, rows)
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
-        """Write the rows that violate no unique constraint."""
         sql = _insert_sql(table.name, tuple(table.columns)) + " ON CONFLICT DO NOTHING"
         return self._each(sql, rows)
 
     def update(
         self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
     ) -> list[bool]:
-        """Overwrite rows by key where `expected` still holds the old value."""
         sql = _update_sql(table.name, tuple(table.columns), table.key, expected)
         width = len(table.key)
         keyed = [(*row[width:], *row[:width], old) for row, old in zip(rows, column, strict=True)]
@@ -326,12 +320,10 @@ class SqliteDatabase:
     def overwrite(
         self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
     ) -> None:
-        """As `update`; that a row does not hold its old value is an error."""
         if not all(self.update(table, rows, expected=expected, column=column)):
             raise StoreUnreachable(f"{self._path}: a row was changed by another writer; try again")
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
-        """Delete rows by key; for each key, whether there was such a row."""
         return self._each(_delete_sql(table.name, tuple(by) or table.key), keys)
 
     def discard(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> None:
@@ -404,7 +396,6 @@ class SqliteDatabase:
     # Wake-ups
 
     def notify(self, topics: Iterable[str]) -> None:
-        """Wake the listeners once the current transaction is durable."""
         with self._lock:
             self._notified.update(map(_topic_of, topics))
             if not self._depth:
@@ -422,7 +413,6 @@ class SqliteDatabase:
             self._pipes[topic].notify()
 
     def wakeup(self, *topics: str) -> "PipeWakeup":
-        """A wake-up for these topics."""
         known = {_topic_of(each) for each in topics}
         unknown = known - set(TOPICS)
         if unknown:
@@ -476,7 +466,6 @@ class SqliteDatabase:
         return ([] if found == ["ok"] else found) + changed_in_sqlite(self)
 
     def check(self) -> dict[str, str]:
-        """Version, durability and size, for `stateward doctor`."""
         ((journal,),) = self.rows("PRAGMA journal_mode")
         ((synchronous,),) = self.rows("PRAGMA synchronous")
         ((pages, size),) = self.rows(
@@ -494,7 +483,6 @@ class SqliteDatabase:
         }
 
     def close(self) -> None:
-        """Close the file."""
         for wakeup in list(self._wakeups):
             wakeup.close()
         for pipes in self._pipes.values():

@@ -303,7 +303,6 @@ class Store:
         return f"SELECT {RECORD_COLUMNS} FROM records WHERE {condition}{suffix}", params
 
     def get(self, record_id: str) -> Record | None:
-        """One record, or None."""
         return self.load([record_id]).get(record_id)
 
     def successors(self, record: Record, *, prefix: str) -> list[str]:
@@ -509,7 +508,6 @@ class Store:
         return submitters_of(self.ask_submitters(record_ids)) if record_ids else {}
 
     def ask_submitters(self, record_ids: Sequence[str]) -> Asked:
-        """Ask for `submitters`."""
         condition, params = self._database.among("record_id", record_ids)
         return self._database.ask(
             f"SELECT record_id, actor FROM transitions WHERE {condition} AND version = 0", **params
@@ -529,7 +527,6 @@ class AskedPart:
         self._part = part
 
     def rows(self) -> list[Row]:
-        """The rows of this part."""
         return self._part(self._asked.rows())
 
 

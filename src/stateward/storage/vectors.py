@@ -42,8 +42,6 @@ class ItemVector(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredVector(msgspec.Struct, frozen=True, kw_only=True):
-    """A row."""
-
     id: int
     record_id: str
     item: int
@@ -53,8 +51,6 @@ class StoredVector(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Vectors:
-    """The vectors of one database."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 

@@ -51,7 +51,6 @@ class WalReserve:
                     os.pwrite(self._fd, ZEROS[:more], size)
 
     def close(self) -> None:
-        """Close the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

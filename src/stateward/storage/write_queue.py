@@ -80,7 +80,6 @@ class WriteQueue:
             self.close()  # which gives it back as well
 
     def close(self) -> None:
-        """Close the folder."""
         descriptor, self._fd = self._fd, -1
         if descriptor >= 0:
             with suppress(OSError):

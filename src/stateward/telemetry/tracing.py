@@ -74,7 +74,6 @@ class Spans:
         self._tracer = self._provider.get_tracer("stateward", version)
 
     def record(self, attempt: TracedAttempt) -> None:
-        """Send one attempt as a span."""
         from opentelemetry.trace import Status, StatusCode
 
         span = self._tracer.start_span(

@@ -230,7 +230,6 @@ class Channel:
         return [msgspec.json.decode(each, type=DeadLetterMessage) for each in bodies]
 
     def ack(self, received: Sequence[Received]) -> None:
-        """Remove messages for good."""
         if received:
             self._engine.ack([each.delivery for each in received])
 
@@ -241,7 +240,6 @@ class Channel:
             self._engine.extend(own)
 
     def release(self, received: Sequence[Received]) -> None:
-        """Give messages back that were not begun."""
         if received:
             self._engine.release([each.delivery for each in received])
 
@@ -275,7 +273,6 @@ class Channel:
         return found
 
     def depth(self, stream: str) -> int:
-        """How many messages of a stream are not settled."""
         return self._engine.depth(stream)
 
     def close(self) -> None:

@@ -132,7 +132,6 @@ class AskedInbox:
             self._attempt(self._give_back)
 
     def take(self, ready: AbstractSet[int] | None = None) -> list[Received]:
-        """The messages that came; they are the caller's now."""
         found: list[Received] = []
         self._is_wanted = False  # until this turn says so
         # First: it may read from the same descriptor, which is silent then.
@@ -146,11 +145,9 @@ class AskedInbox:
         return is_told or self._ticks() >= self._look_at
 
     def take_told(self) -> list[Envelope]:
-        """What was told to all workers since the last call."""
         return [self._told.popleft() for _ in range(len(self._told))]
 
     def stop(self) -> None:
-        """Lease nothing more; what came and was not taken is given back."""
         if not self._is_stopped:
             self._is_stopped = True
             if self._try is not None:
@@ -240,7 +237,6 @@ class Inbox:
         self._thread.start()
 
     def fileno(self) -> int:
-        """Becomes readable when there are messages."""
         return self._reader
 
     def wake_in(self) -> float:
@@ -259,7 +255,6 @@ class Inbox:
                 self._changed.notify()
 
     def take(self, ready: AbstractSet[int] | None = None) -> list[Received]:
-        """The messages that came; they are the caller's now."""
         with suppress(BlockingIOError):
             os.read(self._reader, 4096)
         with self._changed:
@@ -268,11 +263,9 @@ class Inbox:
             return found
 
     def take_told(self) -> list[Envelope]:
-        """What was told to all workers since the last call."""
         return [self._told.popleft() for _ in range(len(self._told))]
 
     def stop(self) -> None:
-        """Lease nothing more; what came and was not taken is given back."""
         with self._changed:
             if self._is_closed:
                 return

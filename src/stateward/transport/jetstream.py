@@ -220,12 +220,10 @@ class JetStreamEngine:
             raise NatsWireError(error.description)
 
     def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
-        """Lease messages of the first streams that have any."""
         wait_s = min(wait_s, self._answer_s / 2)
         return self._answer(lambda: self._receive(streams, limit, wait_s))
 
     def ask(self, streams: Sequence[str], *, limit: int) -> bool:
-        """Have messages sent when they come; whether there are some now."""
         return self._answer(lambda: self._begin(streams, limit))
 
     def _begin(self, streams: Sequence[str], limit: int) -> bool:
@@ -258,7 +256,6 @@ class JetStreamEngine:
         return {stream: pull for stream, pull in self._heard.items() if stream in streams}
 
     def collect(self, streams: Sequence[str], *, limit: int) -> list[Delivery]:
-        """What came of what was asked for."""
         self._answer(self._take_in_all)
         self._answer(lambda: self._wait_for_more(self._heard_of(streams), limit))
         return _deliveries(self._heard_of(streams), limit)
@@ -450,7 +447,6 @@ class JetStreamEngine:
                 pull.end()
 
     def bury(self, stream: str, parcel: Parcel) -> None:
-        """Append a dead letter."""
         self._answer(lambda: self._bury(stream, parcel))
 
     def _bury(self, stream: str, parcel: Parcel) -> None:
@@ -491,7 +487,6 @@ class JetStreamEngine:
         return 0 if found is None else found.state.messages
 
     def close(self) -> None:
-        """Close the connections."""
         self._reading.close()
         self._writing.close()
 

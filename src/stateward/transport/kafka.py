@@ -151,7 +151,6 @@ class KafkaEngine:
             return self._members[group]
 
     def extend(self, deliveries: Sequence[Delivery]) -> None:
-        """Start the leases again."""
         for member, own in self._by_member(deliveries):
             member.extend(each.token for each in own)
 
@@ -186,7 +185,6 @@ class KafkaEngine:
         self._answer(lambda: self._append(stream, [parcel], partition=0))
 
     def buried(self, stream: str, *, limit: int) -> list[bytes]:
-        """The newest dead letters."""
         return self._answer(lambda: self._read_dead_letters(stream, limit))
 
     def _read_dead_letters(self, stream: str, limit: int) -> list[bytes]:

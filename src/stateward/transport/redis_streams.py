@@ -279,7 +279,6 @@ class RedisEngine:
         return self._reading.fileno()
 
     def collect(self, streams: Sequence[str], *, limit: int) -> list[Delivery]:
-        """What came of what was asked for."""
         claimed, self._claimed = self._claimed, []
         return claimed or self._collect(streams, 0.0)
 
@@ -384,11 +383,9 @@ class RedisEngine:
         self.release(self._collect((), self._answer_s))
 
     def bury(self, stream: str, parcel: Parcel) -> None:
-        """Append a dead letter."""
         self._answer(lambda: self._redis.xadd(stream, {BODY: parcel.body}, maxlen=DEAD_LETTERS_MAX))
 
     def buried(self, stream: str, *, limit: int) -> list[bytes]:
-        """The newest dead letters."""
         found = self._answer(lambda: self._redis.xrevrange(stream, count=limit))
         return [fields.get(BODY, b"") for _, fields in reversed(found)]
 
@@ -422,7 +419,6 @@ class RedisEngine:
         return int(length)
 
     def close(self) -> None:
-        """Close the connections."""
         for each in self._channels.values():
             each.close()
         self._reading.close()

@@ -183,7 +183,6 @@ class StageFiles:
         return StoredFile(own, size, self._artifacts.path(own))
 
     def announce(self, digests: Sequence[str]) -> None:
-        """Say which bytes `put` is about to store; durable on return."""
         self._outputs.announce_files(self._record_id, digests, at=self._clock())
 
     def put(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> int | None:
@@ -193,7 +192,6 @@ class StageFiles:
         return None if stored is None else stored.size
 
     def find(self, stage: str, name: str) -> Path | None:
-        """The file that an earlier stage saved under a name, or None."""
         attempt = self._inputs.get(stage)
         if attempt is None:
             return None

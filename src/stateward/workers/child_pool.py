@@ -42,7 +42,6 @@ class ChildPool:
 
     @property
     def is_busy(self) -> bool:
-        """Whether any child has work."""
         return any(self.given.values())
 
     def count(self) -> int:

@@ -100,7 +100,6 @@ class LoneRunner:
         return True
 
     def close(self) -> None:
-        """Close the files."""
         while self._fds:
             os.close(self._fds.pop())
 

@@ -142,7 +142,6 @@ class RemoteOutputs(Outputs):
         return self.held.pop(attempt)
 
     def version_of(self, record_id: str) -> int | None:
-        """Which attempt at a record it has, if any."""
         return self._versions.get(record_id)
 
     # As the worker uses them

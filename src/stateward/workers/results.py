@@ -78,7 +78,6 @@ class Chunks(Sequence[Chunk]):
         self._spool = Spool(folder)
 
     def append(self, count: int, data: bytes) -> None:
-        """Add a chunk."""
         self._counts.append(count)
         self._spool.append(data)
 

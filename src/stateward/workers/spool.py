@@ -41,7 +41,6 @@ class Spool(Sequence[bytes]):
         return self._pieces
 
     def append(self, piece: bytes) -> None:
-        """Add a piece."""
         self._places.append((self._size, len(piece)))
         self._size += len(piece)
         if self._file is not None:

@@ -10,8 +10,6 @@ from stateward.storage.database import TOPIC_WORK, Database, Wakeup, work_topic
 
 
 class WorkCalls:
-    """Calls for one worker."""
-
     def __init__(self, database: Database, worker: str) -> None:
         self._database = database
         self.topics = (TOPIC_WORK, work_topic(worker))

@@ -298,7 +298,6 @@ class Worker:
 
     @property
     def info(self) -> WorkerInfo:
-        """What it announces about itself."""
         return self._info
 
     def load(self) -> dict[tuple[str, bool], int]:

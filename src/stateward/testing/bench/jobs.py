@@ -102,7 +102,6 @@ class Meter:
         self._begin = self._now()
 
     def spent(self) -> Spent:
-        """What was spent since."""
         return Spent(*(now - then for now, then in zip(self._now(), self._begin, strict=True)))
 
     def _now(self) -> Spent:
@@ -162,10 +161,8 @@ def encode(value: Job | Reading) -> str:
 
 
 def decode_job(line: str) -> Job:
-    """The job of a line."""
     return Job(**json.loads(line))
 
 
 def decode_reading(line: str) -> Reading:
-    """The reading of a line."""
     return Reading(**json.loads(line))
