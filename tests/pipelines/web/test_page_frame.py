@@ -30,6 +30,9 @@ def page(body: str, *, title: str, body_class: str = "") -> PageText:
          "<h1>Amp Repair Board</h1><h2>Left channel buzzes</h2>", "Left channel buzzes"),
         # A section of the site is named in the title, too, and stands above the text.
         ("Left channel buzzes - Repairs", "<h3>Repairs</h3><h1>Left channel buzzes</h1>", "Left channel buzzes"),
+        # The heading of the section is the first one, and the title does not name it.
+        ("Left channel buzzes | Ann's board", "<h1>Hi, I'm Ann.</h1><h2>Left channel buzzes</h2>", "Left channel buzzes"),
+        ("Left channel buzzes", "<h1>Amplifier Center</h1><div><h1>Left channel buzzes</h1></div>", "Left channel buzzes"),
         # Only the site and a word that says nothing.
         ("Valnord - Press release", "<h2>Valnord opens a workshop</h2>", "Valnord opens a workshop"),
     ],
@@ -124,3 +127,42 @@ def test_posts_below_elements_in_one_another_are_looked_for_once() -> None:
     nested = f"{'<div class=post>' * 200}<p>{TEXT}</p>{'</div>' * 200}"
 
     assert TEXT in page(nested + REPLIES * 800, title="X", body_class="forum").text
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<i class="icon"></i>',
+        '<span id="note-4"></span>',
+        '<span class="formula"><img src="f.png" alt="E"></span>',
+        "<b><script>count()</script></b>",
+        "<time>4 May</time>",
+    ],
+)
+def test_a_sentence_goes_on_behind_an_element_that_holds_no_words(inside: str) -> None:
+    body = (
+        f"<article><h1>Closure</h1><p>{TEXT}</p><p>The weir of {inside} was measured by two engineers.</p>"
+        f"<p>{TEXT}</p></article>"
+    )
+
+    assert "was measured by two engineers." in page(body, title="Closure").text
+
+
+def test_the_words_of_a_day_within_a_sentence_are_kept() -> None:
+    body = f"<article><h1>Closure</h1><p>{TEXT}</p><p>From <time>4 May 2026</time> on the bridge is open. {TEXT}</p></article>"
+
+    assert "From 4 May 2026 on the bridge is open." in page(body, title="Closure").text
+
+
+def test_a_box_that_holds_only_sentences_is_a_paragraph_among_others() -> None:
+    other = "Objections are to be made in writing by the end of the month, and the council answers each of them by post."
+    body = f"<article><h1>Closure</h1><p>{TEXT}</p><h2>Objections</h2><div>{other} It is free.</div></article>"
+
+    assert f"{other} It is free." in page(body, title="Closure").text
+
+
+def test_where_boxes_hold_the_text_the_short_ones_are_kept_too() -> None:
+    lines = f"<div>{TEXT}</div><div>They both took one.</div>" * 4
+    body = f"<article><h1>Closure</h1>{lines}<p>Votes: 3.</p></article>"
+
+    assert "They both took one." in page(body, title="Closure").text

@@ -5,7 +5,7 @@ trafilatura finds it. What it gives depends on the page alone: not on the day on
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import unescape
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,6 +48,16 @@ _BESIDE = (
     "nav", "aside", "footer", "header", "form", "button", "figure", "script", "style", "noscript", "template",
 )  # fmt: skip
 _BLOCKS = ("p", "blockquote", "h2", "h3", "li")
+_INLINE = ("span", "b", "i", "em", "strong", "q")
+_BOXES = ("div", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "section", "blockquote", "pre")
+_NO_TEXT = frozenset({"script", "style", "svg", "noscript", "template"})
+# What stands within a line: a box with nothing else in it is a paragraph by another name.
+_IN_LINE = frozenset({
+    "a", "abbr", "b", "br", "cite", "code", "em", "font", "i", "img", "ins", "kbd", "mark", "q", "s", "small", "span",
+    "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+})  # fmt: skip
+BOX_CHARS_MIN = 120
+_SENTENCE_ENDS = frozenset(".!?\u2026\u201d\u00bb\"')\u3002")
 # A day after every page: the library would otherwise take today, and give another date tomorrow.
 LAST_DAY = "2099-12-31"
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})")
@@ -435,15 +445,12 @@ def _as_shown(html: str) -> str:
     from lxml import etree
     from lxml import html as parser
 
-    is_hiding = _HIDING.search(html) is not None
-    if not is_hiding and "<td" not in html and "<TD" not in html:
-        return html
     try:
         root = parser.document_fromstring(html)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError, TypeError):
         return html
-    changes = _drop_hidden(root) if is_hiding else 0
-    changes += _unfold_layout_tables(root)
+    changes = _drop_hidden(root) if _HIDING.search(html) else 0
+    changes += _unfold_layout_tables(root) + _join_running_text(root)
     return parser.tostring(root, encoding="unicode") if changes else html
 
 
@@ -473,6 +480,67 @@ def _unfold_layout_tables(root: "_Element") -> int:
         for part in (table, *parts[table]):
             part.tag = "div"
     return len(layouts)
+
+
+def _join_running_text(root: "HtmlElement") -> int:
+    """Give a text back what the library takes away with elements inside of it.
+
+    It drops an empty element (an icon, the target of a link, a formula as picture) with the text behind it, and a day or
+    label with its words, and looks for text in no box that has none but its own.
+    """
+    from lxml import etree
+
+    empty = [
+        each
+        for each in root.iter(*_INLINE, *_BOXES)
+        if each.text is None and each.tail and not any(map(str.strip, _own_texts(each)))
+    ]
+    for each in empty:
+        if each.tag in _INLINE:
+            each.drop_tree()
+        else:
+            each.tail, tail = None, each.tail
+            each.addnext(gap := etree.Element("br"))
+            gap.tail = tail
+    inside = [each for each in root.iter("time", "label") if _runs_on(each)]
+    for each in inside:
+        each.tag = "span"
+    alone = [each for each in root.iter("div") if _is_paragraph_of_its_own(each)]
+    # Where boxes hold most of the text, the library looks into all of them, also those of few words.
+    if sum(len(_paragraph(each)) for each in root.iter("p")) < sum(
+        map(len, map(_paragraph, alone))
+    ):
+        alone = []
+    for each in alone:
+        each.tag = "p"
+    return len(empty) + len(inside) + len(alone)
+
+
+def _own_texts(element: "_Element") -> Iterator[str]:
+    """The texts inside of an element that a browser shows."""
+    for each in element.iter():
+        if isinstance(each.tag, str) and each.tag not in _NO_TEXT:
+            yield each.text or ""
+        if each is not element:
+            yield each.tail or ""
+
+
+def _runs_on(element: "_Element") -> bool:
+    """Whether an element stands within a sentence: words are before and behind it in the same paragraph."""
+    parent, before = element.getparent(), element.getprevious()
+    if parent is None or parent.tag not in ("p", "li", "td", "dd", "blockquote"):
+        return False
+    ahead = (parent.text if before is None else before.tail) or ""
+    return _WORDS.search(ahead) is not None and _WORDS.search(element.tail or "") is not None
+
+
+def _is_paragraph_of_its_own(box: "_Element") -> bool:
+    """Whether a box holds sentences and nothing but what stands in a line."""
+    if any(each.tag not in _IN_LINE for each in box.iterdescendants()):
+        return False
+    text = _paragraph(box)
+    linked = sum(len(_paragraph(each)) for each in box.iter("a"))
+    return len(text) >= BOX_CHARS_MIN and text[-1] in _SENTENCE_ENDS and 4 * linked < len(text)
 
 
 def _holds_text(part: "_Element") -> bool:

@@ -54,11 +54,15 @@ def heading_of_title(found: str, html: str, headings: Sequence[str], above: Sequ
 
     A title such as `Buzzing left channel - Repair Board` names both, and each may be a heading of the page: that of
     the text stands nearer to it. Where all that stands beside the site is a word such as `News`, the last heading
-    above the text says more.
+    above the text says more. A heading that the title does not name at all is not the one that it begins with.
     """
     told = _TITLE.search(html)
     parts = _BETWEEN_PARTS.split(_plain(told[1])) if told else []
     others = {_bare(part) for part in parts if _bare(part) != _bare(found)}
+    if told and found in headings and _bare(found) not in (whole := _bare(_plain(told[1]))):
+        # The first heading is that of the site or of its section, if the title begins with another one.
+        first = [each for each in headings if each and whole.startswith(_bare(each))]
+        return max(first, key=len, default="")
     if len(parts) < 2 or all(_bare(part) != _bare(found) for part in parts):
         return ""
     lines = [line for line in above if line in headings]
