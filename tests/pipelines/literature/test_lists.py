@@ -110,6 +110,28 @@ def test_an_entry_of_bibtex_without_a_key_is_an_entry() -> None:
     assert names(list(papers)) == [("doi", "10.5555/pots")]
 
 
+def test_a_key_of_bibtex_may_have_blanks() -> None:
+    """As those of Scopus have, which are made of names of authors."""
+    papers = entries_of(
+        "@ARTICLE{De La Cruz2021,\n author = {De La Cruz, A.},\n doi = {10.5555/pots}\n}\n"
+        "@BOOK{van de Sande20221815, title = {Lids}, doi = {10.5555/lids}}@ARTICLE{A D2023,\n doi={10.5555/rye}}\n"
+        "@comment{mail me @ home, or not}\n"
+    )
+
+    assert names(list(papers)) == [("doi", f"10.5555/{each}") for each in ("pots", "lids", "rye")]
+
+
+@pytest.mark.parametrize("sign", [",", ";"])
+def test_tags_of_web_of_science_are_headings_of_any_table(sign: str) -> None:
+    table = '"DI","PY","AU","TI","DT"\n"10.5555/pots",2021,"COOK A","POTS","ARTICLE"\n'
+
+    (paper,) = entries_of(table.replace(",", sign))
+
+    assert (paper.ids, paper.title, paper.year, paper.type) == (
+        {"doi": "10.5555/pots"}, "POTS", 2021, "ARTICLE",
+    )  # fmt: skip
+
+
 def test_a_brace_that_is_never_closed_hides_no_other_entry() -> None:
     papers = entries_of(
         "@article{a, doi={10.5555/a}, title={Pots\n}\n@article{b, doi={10.5555/b}}\n"

@@ -112,6 +112,20 @@ def test_a_decision_letter_is_a_part_of_its_own(tmp_path: Path) -> None:
     assert texts(paper.blocks, "heading", "decision-letter") == ["Decision letter", "Major points"]
 
 
+CHAPTER = """<PubmedArticleSet><PubmedBookArticle><BookDocument><PMID Version="1">99000044</PMID><ArticleIdList>
+<ArticleId IdType="bookaccession">NBK1</ArticleId><ArticleId IdType="doi">10.5555/b.4</ArticleId></ArticleIdList><Book>
+<Publisher><PublisherName>Oven House</PublisherName></Publisher><BookTitle book="b">The book of bread</BookTitle>
+<PubDate><Year>1993</Year></PubDate><AuthorList Type="editors"><Author><LastName>Tor</LastName><ForeName>Ede</ForeName>
+</Author></AuthorList></Book><ArticleTitle>Rye in winter</ArticleTitle><Language>eng</Language>
+<AuthorList Type="authors">
+<Author ValidYN="Y"><LastName>Roggen</LastName><ForeName>Ida M</ForeName></Author></AuthorList><Abstract>
+<AbstractText Label="SCOPE">All of winter.</AbstractText></Abstract><Sections><Section>
+<SectionTitle>Sowing</SectionTitle>
+</Section></Sections><ContributionDate><Year>2006</Year><Month>2</Month><Day>15</Day></ContributionDate><ReferenceList>
+<Reference><Citation>Cook A. Pots. 2001.</Citation></Reference></ReferenceList></BookDocument><PubmedBookData/>
+</PubmedBookArticle></PubmedArticleSet>"""
+
+
 def test_pubmed_gives_a_citation_with_its_abstract(tmp_path: Path) -> None:
     found = read(tmp_path, (SAMPLES / "rye-bread.xml").read_bytes()).metadata
 
@@ -121,6 +135,31 @@ def test_pubmed_gives_a_citation_with_its_abstract(tmp_path: Path) -> None:
     assert (found.first_page, found.last_page) == ("145", "152")
     assert found.abstract.startswith("BACKGROUND\nWhether sourdough")
     assert found.dates == {"ppub": "2022-11"}
+
+
+def test_pubmed_gives_a_chapter_with_its_authors_and_its_book(tmp_path: Path) -> None:
+    paper = read(tmp_path, CHAPTER)
+    found = paper.metadata
+
+    assert (found.ids, found.title, found.journal.title) == (
+        {"pmid": "99000044", "doi": "10.5555/b.4"}, "Rye in winter", "The book of bread",
+    )  # fmt: skip
+    assert [each.name for each in found.authors] == ["Ida M Roggen"]  # the editors made the book
+    assert (found.type, found.year, found.journal.publisher) == ("book chapter", 2006, "Oven House")
+    assert found.abstract == "SCOPE\nAll of winter."
+    assert texts(paper.blocks, "heading") == ["Sowing"]
+    assert texts(paper.blocks, "reference") == ["Cook A. Pots. 2001."]
+
+
+def test_pubmed_gives_a_book_with_its_authors(tmp_path: Path) -> None:
+    book = CHAPTER.replace("editors", "authors").replace(
+        "<ArticleTitle>Rye in winter</ArticleTitle>", ""
+    )
+
+    found = read(tmp_path, book).metadata
+
+    assert (found.title, found.type) == ("The book of bread", "book")
+    assert [each.name for each in found.authors][-1] == "Ede Tor"
 
 
 def test_a_retracted_paper_of_pubmed_is_marked(tmp_path: Path) -> None:

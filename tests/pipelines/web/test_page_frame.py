@@ -31,8 +31,10 @@ def page(body: str, *, title: str, body_class: str = "") -> PageText:
         # A section of the site is named in the title, too, and stands above the text.
         ("Left channel buzzes - Repairs", "<h3>Repairs</h3><h1>Left channel buzzes</h1>", "Left channel buzzes"),
         # The heading of the section is the first one, and the title does not name it.
-        ("Left channel buzzes | Ann's board", "<h1>Hi, I'm Ann.</h1><h2>Left channel buzzes</h2>", "Left channel buzzes"),
-        ("Left channel buzzes", "<h1>Amplifier Center</h1><div><h1>Left channel buzzes</h1></div>", "Left channel buzzes"),
+        ("Left channel buzzes | Ann's board",
+         "<h1>Hi, I'm Ann.</h1><h2>Left channel buzzes</h2>", "Left channel buzzes"),
+        ("Left channel buzzes",
+         "<h1>Amplifier Center</h1><div><h1>Left channel buzzes</h1></div>", "Left channel buzzes"),
         # Only the site and a word that says nothing.
         ("Valnord - Press release", "<h2>Valnord opens a workshop</h2>", "Valnord opens a workshop"),
     ],
@@ -149,13 +151,14 @@ def test_a_sentence_goes_on_behind_an_element_that_holds_no_words(inside: str) -
 
 
 def test_the_words_of_a_day_within_a_sentence_are_kept() -> None:
-    body = f"<article><h1>Closure</h1><p>{TEXT}</p><p>From <time>4 May 2026</time> on the bridge is open. {TEXT}</p></article>"
+    body = f"<p>{TEXT}</p><p>From <time>4 May 2026</time> on the bridge is open. {TEXT}</p>"
+    body = f"<article><h1>Closure</h1>{body}</article>"
 
     assert "From 4 May 2026 on the bridge is open." in page(body, title="Closure").text
 
 
 def test_a_box_that_holds_only_sentences_is_a_paragraph_among_others() -> None:
-    other = "Objections are to be made in writing by the end of the month, and the council answers each of them by post."
+    other = "Objections are to be made in writing by the end of the month, and the council answers each by post."
     body = f"<article><h1>Closure</h1><p>{TEXT}</p><h2>Objections</h2><div>{other} It is free.</div></article>"
 
     assert f"{other} It is free." in page(body, title="Closure").text

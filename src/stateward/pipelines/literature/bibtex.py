@@ -7,8 +7,12 @@ from stateward.pipelines.literature.paper import squeeze
 
 NESTED_MAX = 50  # braces in each other in a value; with more, one of them is never closed
 UNCLOSED_CHARS_MAX = 1000  # of a value whose brace is never closed
-# EndNote writes entries without a key.
-_ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*(?:[^,\s]{0,300}\s*,|(?=[A-Za-z][\w-]*\s*=))")
+# EndNote writes entries without a key, and Scopus keys with blanks: those of authors such as `De La Cruz`. Behind such
+# a key a field must follow, as no sentence with an address in it has one.
+_ENTRY = re.compile(
+    r"@\s*([A-Za-z]+)\s*[{(]\s*"
+    r"(?:[^,\s]{0,300}\s*,|(?=[A-Za-z][\w-]*\s*=)|[^,\n={}\"]{1,300},(?=\s*[A-Za-z][\w-]*\s*=))"
+)
 # Blanks of one line alone: with line ends, a text of empty lines would be searched once for each of them.
 _BEGINNING = re.compile(r"^[ \t]*@\s*[A-Za-z]+\s*[{(]", re.MULTILINE)
 _SURE = re.compile(

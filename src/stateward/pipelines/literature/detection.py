@@ -36,7 +36,7 @@ _COMMENT = re.compile(
 _ROOT = re.compile(r"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)")
 ROOTS = {
     "article": "jats", "pmc-articleset": "jats", "OAI-PMH": "jats", "PubmedArticleSet": "pubmed",
-    "PubmedArticle": "pubmed", "feed": "arxiv", "html": "html",
+    "PubmedArticle": "pubmed", "PubmedBookArticle": "pubmed", "feed": "arxiv", "html": "html",
 }  # fmt: skip
 _HTML = re.compile(r"\s*(?:<!doctype\s+html|<html[\s>]|<head[\s>]|<body[\s>])", re.IGNORECASE)
 

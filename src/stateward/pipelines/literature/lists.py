@@ -45,7 +45,8 @@ LINE_CHARS_SHOWN = 80
 _NAMES = {
     "doi": "doi", "pmid": "pmid", "pubmedid": "pmid", "pmcid": "pmcid", "pmc": "pmcid", "arxiv": "arxiv",
     "arxivid": "arxiv", "nct": "nct", "nctid": "nct", "nctnumber": "nct", "id": "id", "identifier": "id", "url": "url",
-    "link": "url", "title": "title", "articletitle": "title", "year": "year", "publicationyear": "year",
+    "link": "url", "title": "title", "articletitle": "title", "displayname": "title", "year": "year",
+    "publicationyear": "year",
     "date": "year", "type": "type", "publicationtype": "type", "itemtype": "type", "documenttype": "type",
     "publicationtypes": "type", "articletype": "type", "entrysubtype": "type",
     "language": "language", "lang": "language", "langid": "language", "languageoforiginaldocument": "language",
@@ -202,9 +203,9 @@ def _table(text: str) -> Iterator[ListedPaper] | None:
     is_tagged = heading.startswith(
         "PT\tAU\t"
     )  # Web of Science, whose cells have no quotation marks of their own
-    names = [
-        WEB_OF_SCIENCE.fields.get(each, "") if is_tagged else _column(each) for each in columns
-    ]
+    # Programs that evaluate such exports keep its tags as headings, whatever separates the cells.
+    tags = WEB_OF_SCIENCE.fields if is_tagged or {"DI", "TI"} <= {*columns} else {}
+    names = [tags.get(each, "" if is_tagged else _column(each)) for each in columns]
     if not set(names) & {*SCHEMES, "id", "url"} or any(map(identify, columns)):
         return None
     file = io.StringIO(text, newline="")

@@ -1,4 +1,7 @@
-"""PubMed's XML (`PubmedArticle`, as E-utilities deliver it) as a paper: a citation and its abstract, no body."""
+"""PubMed's XML, as E-utilities deliver it, as a paper: a citation and its abstract, no body.
+
+A `PubmedArticle` is one of a journal, a `PubmedBookArticle` a book or a chapter of it.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -29,7 +32,7 @@ from stateward.pipelines.literature.xml_source import XmlSource
 from stateward.pipelines.literature.xml_text import child_text, text_of
 
 FORMAT = "pubmed"
-BLOCK_TAGS = ("ArticleTitle", "AbstractText", "Reference")
+BLOCK_TAGS = ("ArticleTitle", "BookTitle", "AbstractText", "SectionTitle", "Reference")
 ID_TYPES = {"pubmed": "pmid", "pmc": "pmcid", "doi": "doi"}
 # What PubMed calls relations, as JATS does.
 RELATIONS = {
@@ -56,6 +59,9 @@ def read_pubmed(data: bytes) -> Paper:
             code=SEVERAL_PAPERS if articles else UNSUPPORTED_FORMAT,
         )
     (article,) = articles
+    if (document := article.find("BookDocument")) is not None:
+        metadata = _book_metadata(article, document)
+        return Paper(metadata=metadata, blocks=list(_book_blocks(source, document, metadata)))
     citation = article.find("MedlineCitation")
     if citation is None or citation.find("Article") is None:
         raise FatalFailure("the XML holds no PubMed article", code=UNSUPPORTED_FORMAT)
@@ -117,6 +123,60 @@ def _metadata(record: etree._Element, citation: etree._Element) -> Metadata:
         retraction=_retraction(types, related),
         related=related,
     )
+
+
+def _book_metadata(record: etree._Element, document: etree._Element) -> Metadata:
+    """Of a chapter, which has its own title and authors in the book; else of the book."""
+    chapter, book = child_text(document, "ArticleTitle"), child_text(document, "Book/BookTitle")
+    types = [text_of(each) for each in document.iterfind("PublicationType")]
+    own = [each for each in document.iterfind("AuthorList") if each.get("Type") != "editors"]
+    of_book = [each for each in document.iterfind("Book/AuthorList") if _wrote(each, own, chapter)]
+    dates = _book_dates(document)
+    first, last = _pages(child_text(document, "Pagination/MedlinePgn"))
+    pairs = [("pmid", child_text(document, "PMID"))]
+    pairs += _id_pairs(document.iterfind("ArticleIdList/ArticleId"))
+    pairs += _id_pairs(record.iterfind("PubmedBookData/ArticleIdList/ArticleId"))
+    return Metadata(
+        format=FORMAT,
+        title=chapter or book,
+        ids=normal_ids(pairs),
+        type=next(iter(types), "book chapter" if chapter else "book"),
+        language=child_text(document, "Language"),
+        authors=[
+            _author(each)
+            for listed in (*own, *of_book)
+            for each in listed.iterfind("Author")
+            if each.get("ValidYN") != "N"
+        ],
+        journal=Journal(
+            title=book if chapter else child_text(document, "Book/CollectionTitle"),
+            publisher=child_text(document, "Book/Publisher/PublisherName"),
+        ),
+        volume=child_text(document, "Book/Volume"),
+        first_page=first,
+        last_page=last,
+        dates=dates,
+        year=year_of(dates),
+        abstract="\n".join(_abstract_lines(document.find("Abstract"))),
+        keywords=[text_of(each) for each in document.iterfind("KeywordList/Keyword")],
+        licence=Licence(copyright=child_text(document, "Abstract/CopyrightInformation")),
+    )
+
+
+def _wrote(authors: etree._Element, own: list[etree._Element], chapter: str) -> bool:
+    """Whether the authors of a book are those of what is cited: of the book itself, or of a chapter that names none."""
+    return authors.get("Type") != "editors" and not (own and chapter)
+
+
+def _book_dates(document: etree._Element) -> dict[str, str]:
+    """When the chapter came into the book, which may have begun long before; that of the book where nothing says so."""
+    named = {"epub": "ContributionDate", "revised": "DateRevised"}
+    found = {name: document.find(tag) for name, tag in named.items()}
+    dates = {name: _date(each) for name, each in found.items() if each is not None}
+    book = document.find("Book/PubDate")
+    if not dates.get("epub") and book is not None:
+        dates["ppub"] = _date(book)
+    return {name: date for name, date in dates.items() if date}
 
 
 def _ids(
@@ -217,12 +277,35 @@ def _blocks(source: XmlSource, record: etree._Element, metadata: Metadata) -> It
     title = article.find("ArticleTitle")
     if metadata.title:
         yield Block(kind="title", text=metadata.title, where=source.place(title))
+    yield from _abstract_blocks(source, article)
+    yield from _reference_blocks(source, record.iterfind("PubmedData/ReferenceList//Reference"))
+
+
+def _book_blocks(
+    source: XmlSource, document: etree._Element, metadata: Metadata
+) -> Iterator[Block]:
+    title = document.find("ArticleTitle")
+    title = document.find("Book/BookTitle") if title is None else title
+    if metadata.title:
+        yield Block(kind="title", text=metadata.title, where=source.place(title))
+    yield from _abstract_blocks(source, document)
+    # Its sections are named, and their texts are not in the file.
+    for each in document.iterfind("Sections//Section/SectionTitle"):
+        if text := text_of(each):
+            yield Block(kind="heading", text=text, level=1, where=source.place(each))
+    yield from _reference_blocks(source, document.iterfind("ReferenceList//Reference"))
+
+
+def _abstract_blocks(source: XmlSource, article: etree._Element) -> Iterator[Block]:
     for each in article.iterfind("Abstract/AbstractText"):
         label = squeeze(each.get("Label"))
         section = ("Abstract", label) if label else ("Abstract",)
         if text := text_of(each):
             yield Block(kind="abstract", text=text, section=section, where=source.place(each))
-    for each in record.iterfind("PubmedData/ReferenceList//Reference"):
+
+
+def _reference_blocks(source: XmlSource, references: Iterable[etree._Element]) -> Iterator[Block]:
+    for each in references:
         text = child_text(each, "Citation")
         reference = Reference(ids=normal_ids(_id_pairs(each.iter("ArticleId"))))
         yield Block(kind="reference", text=text, reference=reference, where=source.place(each))

@@ -37,6 +37,9 @@ _PASSING = re.compile(
     re.IGNORECASE,
 )
 REQUEST_CHARS_MAX = 2100
+# What an answer of E-utilities holds if there is one; a PMID may be that of a chapter of a book.
+_CITATION = re.compile(rb"<Pubmed(?:Book)?Article[\s>]")
+_ARTICLE = re.compile(rb"<article\b")
 
 
 class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,9 +117,9 @@ class Source:
         """The paper, in whatever format its source has it."""
         match scheme:
             case "pmid":
-                return self._entrez("pubmed", value, b"<PubmedArticle>")
+                return self._entrez("pubmed", value, _CITATION)
             case "pmcid":
-                return self._entrez("pmc", value.removeprefix("PMC"), b"<article")
+                return self._entrez("pmc", value.removeprefix("PMC"), _ARTICLE)
             case "doi":
                 return self._europepmc(value)
             case "arxiv":
@@ -133,7 +136,7 @@ class Source:
             if self._labels.get(name)
         }
 
-    def _entrez(self, database: str, number: str, expected: bytes) -> bytes:
+    def _entrez(self, database: str, number: str, expected: re.Pattern[bytes]) -> bytes:
         own = {
             "tool": "stateward",
             "email": self._options.contact,
@@ -143,7 +146,7 @@ class Source:
         query = urlencode(asked | {name: value for name, value in own.items() if value})
         body = self._web.get(f"{self._options.pubmed_url}/efetch.fcgi?{query}")
         _require_xml(body, "E-utilities")
-        if expected not in body.replace(b"<PubmedArticle ", b"<PubmedArticle>"):
+        if not expected.search(body):
             found = _ERROR.search(body)
             said = f": {found[1].decode('utf-8', 'replace').strip()}" if found else ""
             if found and _PASSING.search(found[1]):
@@ -180,7 +183,7 @@ class Source:
                 _require_xml(body, "Europe PMC")
                 return body
         if hit.get("pmid"):
-            return self._entrez("pubmed", str(hit["pmid"]), b"<PubmedArticle>")
+            return self._entrez("pubmed", str(hit["pmid"]), _CITATION)
         raise FatalFailure(
             f"Europe PMC has neither the full text nor a PubMed entry of {doi}", code=NOT_FOUND
         )

@@ -485,8 +485,8 @@ def _unfold_layout_tables(root: "_Element") -> int:
 def _join_running_text(root: "HtmlElement") -> int:
     """Give a text back what the library takes away with elements inside of it.
 
-    It drops an empty element (an icon, the target of a link, a formula as picture) with the text behind it, and a day or
-    label with its words, and looks for text in no box that has none but its own.
+    It drops an empty element (an icon, the target of a link, a formula as picture) with the text behind it, and a day
+    or label with its words, and looks for text in no box that has none but its own.
     """
     from lxml import etree
 
