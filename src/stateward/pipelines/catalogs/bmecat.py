@@ -1,6 +1,5 @@
 """BMEcat 1.2 and 2005: articles or products, their prices, and the tree of groups."""
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 PRICE_TYPES = ("net_customer", "net_customer_exp", "net_list", "gros_list")
 RECOMMENDED = "nrp"
 GROUPS_DEPTH_MAX = 20
-PROLOG_BYTES = 4096
-# A catalogue names the file of its document type, which is not read. What declares anything inside it is refused.
-_DOCTYPE = re.compile(rb"<!DOCTYPE\s+BMECAT\s+(?:SYSTEM|PUBLIC)[^\[\]<>]{0,500}>", re.IGNORECASE)
 
 Row: TypeAlias = tuple[int, int | None, PrintedCells]
 
@@ -30,11 +26,6 @@ Row: TypeAlias = tuple[int, int | None, PrintedCells]
 def is_bmecat(root: "_Element") -> bool:
     """Whether a document is BMEcat."""
     return local_name(root).upper() == "BMECAT"
-
-
-def without_document_type(data: bytes) -> bytes:
-    """The document without the name of its own document type; any other declaration stays, to be refused."""
-    return _DOCTYPE.sub(b"", data[:PROLOG_BYTES], count=1) + data[PROLOG_BYTES:]
 
 
 class Bmecat:

@@ -54,9 +54,11 @@ MONEY_KEYS = AMOUNTS | {"currency"}  # of an object that is a price
 _BMECAT = re.compile(rb"<(?:\w+:)?BMECAT\b", re.IGNORECASE)
 _GOOGLE = b"http://base.google.com/ns/1.0"
 _XML_ITEM = re.compile(
-    rb"<(?:\w+:)?(?:product|article|item|offer|artikel|produkt|variant|entry)s?[\s>]", re.IGNORECASE
+    rb"<(?:\w+:)?(?:product|article|item|offer|indexitem|artikel|produkt|variant|entry)s?[\s>]",
+    re.IGNORECASE,
 )
 _XML_FIELDS = re.compile(rb"<(?:\w+:)?(?:sku|gtin|ean|price|preis)\b", re.IGNORECASE)
+_XML_NAMES = re.compile(rb"<(?:\w+:)?([A-Za-z][\w.-]{0,60})[\s>]|(?<=\s)(id)=")
 _HTML_ROW = re.compile(r"<tr\b", re.IGNORECASE)  # the end of a row need not be marked
 _HTML_CELL = re.compile(r"<t[hd]\b[^>]{0,500}>(.{0,300}?)</t[hd]", re.IGNORECASE | re.DOTALL)
 _HTML_TAG = re.compile(r"<[^<>]{0,300}>")
@@ -99,8 +101,11 @@ def _xml(head: bytes) -> Detected | None:
         return _detection("bmecat", OWN_FORMAT)
     if _GOOGLE in head:
         return _detection("google", OWN_FORMAT)
-    is_list = _XML_ITEM.search(head) and len({*map(bytes.lower, _XML_FIELDS.findall(head))}) > 1
-    return _detection("xml", LIKELY) if is_list else None
+    if not _XML_ITEM.search(head):
+        return None
+    is_told = len({*map(bytes.lower, _XML_FIELDS.findall(head))}) > 1
+    names = [(tag or attribute).decode() for tag, attribute in {*_XML_NAMES.findall(head)}]
+    return _detection("xml", LIKELY) if is_told or _names_products(names) else None
 
 
 def _page(content: Content) -> Detected | None:

@@ -1,16 +1,17 @@
 """XML: Google feeds as RSS and Atom, BMEcat (see there), and any list of elements that look like products."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stateward.pipelines.catalogs import yml
 from stateward.pipelines.catalogs.bmecat import (
     Bmecat,
     Row,
     is_bmecat,
-    without_document_type,
 )
-from stateward.pipelines.catalogs.headings import is_heading, is_product
+from stateward.pipelines.catalogs.feed_text import GOOGLE, readable_xml
+from stateward.pipelines.catalogs.headings import is_heading, is_product, roles_in
 from stateward.pipelines.catalogs.model import CatalogReading
 from stateward.pipelines.catalogs.objects import (
     TRANSPARENT,
@@ -25,9 +26,9 @@ from stateward.pipelines.kit.xml import local_name, parse_xml
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-GOOGLE = "http://base.google.com/ns/1.0"
 FEED_DEPTH_MAX = 6
 VALUE_CHARS_MAX = 100_000
+NAMES = frozenset({"sku", "number", "handle", "gtin"})
 NO_OPTION = "Default Title"  # what Shopify calls the only variant of a product
 
 
@@ -35,7 +36,7 @@ def read_xml(path: Path, *, is_lenient: bool = False) -> CatalogReading:
     """The catalogue in an XML document."""
     damage: list[str] = []
     on_damaged = damage.append if is_lenient else None
-    root = parse_xml(without_document_type(path.read_bytes()), on_damaged=on_damaged)
+    root = parse_xml(readable_xml(path.read_bytes()), on_damaged=on_damaged)
     if is_bmecat(root):
         reading = CatalogReading("bmecat")
         catalog = Bmecat(root)
@@ -48,10 +49,13 @@ def read_xml(path: Path, *, is_lenient: bool = False) -> CatalogReading:
         elements = _products(root)
         is_google = any(GOOGLE in str(value) for value in root.nsmap.values())
         reading = CatalogReading("google" if is_google else "xml")
-        rows = (
-            (number, element.sourceline, _variant_cells(element))
-            for number, element in enumerate(elements, start=1)
-        )
+        rows = _rows(elements)
+        if local_name(root) == yml.ROOT:
+            offers = yml.Offers(root)
+            rows = (
+                (number, element.sourceline, offers.completed(element, _cells(element)))
+                for number, element in enumerate(elements, start=1)
+            )
     for each in damage:
         reading.note(DAMAGED_FILE, f"products may be missing, the last one is left out: {each}")
         rows = _without_last(rows)  # its text may have been cut off, and a price with it
@@ -78,17 +82,29 @@ def _products(root: "_Element") -> list["_Element"]:
     ]
     if not likely:
         raise no_catalog("no repeated element in it has a SKU beside a title or a price")
-    return max(reversed(likely), key=len)  # of two as long, the inner one
+    # Of two as long, the one that names its products, or else the inner one.
+    return max(reversed(likely), key=lambda found: (len(found), _is_named(found[0])))
 
 
-def _variant_cells(element: "_Element") -> PrintedCells:
-    """The cells of an element, and those of the product around it that it is a variant of."""
-    cells = _cells(element)
-    product = element.getparent()
-    if product is None or product.getparent() is None:
-        return cells
-    shared = _cells(product, but=str(element.tag))
-    if not is_heading([*shared]):
+def _is_named(element: "_Element") -> bool:
+    return not NAMES.isdisjoint(roles_in([*_cells(element)]))
+
+
+def _rows(elements: Iterable["_Element"]) -> Iterator[Row]:
+    """The cells of each element, and those of the product around it that it is a variant of."""
+    around: _Element | None = None
+    shared: PrintedCells = {}  # looked at once: a feed stands around all of its products
+    for number, element in enumerate(elements, start=1):
+        product = element.getparent()
+        if product is not around:
+            is_inside = product is not None and product.getparent() is not None
+            around, shared = product, _cells(product, but=str(element.tag)) if is_inside else {}
+            shared = shared if is_heading([*shared]) else {}
+        yield number, element.sourceline, _variant_cells(_cells(element), shared)
+
+
+def _variant_cells(cells: PrintedCells, shared: PrintedCells) -> PrintedCells:
+    if not shared:
         return cells
     if title := shared.get("title"):
         name = cells.pop("title", "")

@@ -45,6 +45,7 @@ GROSS = frozenset({"brutto", "bruttopreis", "gross", "ttc", "incl", "inkl", "inc
 GROSS_RANK = 10_000  # behind every other heading of a price
 QUALIFIED_RANK = 1_000  # behind every heading that is known as a whole
 PHRASE_RANK = 20_000  # behind all of them: a heading of which only the word for a price is known
+EMPTY_RANK = 100_000  # behind every column that holds anything
 PHRASE_WORDS_MAX = 5
 YES_OR_NO = frozenset(
     ["yes", "no", "y", "n", "x", "true", "false", "ja", "nein", "oui", "non", "si", "sí"]
@@ -62,6 +63,7 @@ COINS = frozenset(
 )
 GTINS = frozenset({"gtin", "upc", "ean", "isbn", "jan", "8", "12", "13", "14"})
 GTIN_NAMES_MIN, CONNECTOR_CHARS_MAX = 2, 5
+MODELS = frozenset({"model", "modell", "modele", "modelo", "modello"})  # codespell:ignore modell
 _SIGNS = re.compile(r"[\W_]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _PRICE_BELOW = "no heading is known as that of a price; {} is taken for it, which is below the list price in each row"
@@ -306,6 +308,8 @@ def _best_places(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[st
             role, rank = "price", PHRASE_RANK
         if role in DENIED and all(map(DENIED[role], cells := cells_of(rows, at))) and cells:
             continue
+        if role and rows and not cells_of(rows, at):
+            rank += EMPTY_RANK
         if role and (role not in best or rank < best[role][0]):
             best[role] = rank, at
     return best
@@ -342,7 +346,7 @@ def plan_of(
         if len(below) == 1:
             places["price"] = below[0]
             doubts = (_PRICE_BELOW.format(names[below[0]] or below[0] + 1),)
-    _lend(places, format_)
+    _lend(places, format_, names, rows)
     taken = set(places.values())
     if not bare and not PRICES & places.keys():
         numeric = [
@@ -380,7 +384,7 @@ def _doubts_of_phrase(
 ) -> tuple[str, ...]:
     """That a column is the price by one word of its heading alone; and the others that could be."""
     rank, chosen = best.get("price", (0, 0))
-    if rank != PHRASE_RANK:
+    if rank % EMPTY_RANK != PHRASE_RANK:
         return ()
     others = [
         name
@@ -439,15 +443,32 @@ def _tells_currency(name: str, cells: Sequence[str]) -> bool:
     )
 
 
-def _lend(places: dict[str, int], format_: str) -> None:
+def _lend(
+    places: dict[str, int],
+    format_: str,
+    names: Sequence[str] = (),
+    rows: Sequence[Sequence[str]] = (),
+) -> None:
     """A table may name its products by another column: `id` of a Google feed, the description of a price list."""
     if "sku" not in places and "number" in places and format_ not in PROGRAMS:
         places["sku"] = places.pop("number")
     if "title" not in places and "description" in places:
-        places["title"] = places.pop("description")
+        model = _fuller_model(places["description"], names, rows)
+        places["title"] = places.pop("description") if model is None else model
     # What a thing cost before is its price, where only its sale price stands beside it.
     if "price" not in places and "list_price" in places:
         places["price"] = places.pop("list_price")
+
+
+def _fuller_model(
+    description: int, names: Sequence[str], rows: Sequence[Sequence[str]]
+) -> int | None:
+    """The column of models, where it is filled and that of descriptions is not: it holds the names of the products."""
+    for at, name in enumerate(names):
+        filled = cells_of(rows, at)
+        if simplify(name) in MODELS and 2 * len(cells_of(rows, description)) < len(filled):
+            return at if any(" " in cell for cell in filled) else None
+    return None
 
 
 def _program(simple: set[str]) -> str:

@@ -51,7 +51,17 @@ VALUE_CHARS_MAX = 100_000
 OBJECTS_MAX = 1_000_000  # that are saved of a torn file
 # Objects inside a product whose own name says nothing: what is in them belongs to the product.
 TRANSPARENT = frozenset(
-    {"offers", "pricing", "prices", "identifiers", "details", "attributes", "node"}
+    {
+        "offers",
+        "pricing",
+        "prices",
+        "identifiers",
+        "details",
+        "attributes",
+        "node",
+        "ItemID",
+        "ItemDetail",
+    }
 )
 # What says that a price is not that of one unit, where it is another number than 1.
 PRICE_QUANTITY, PRICE_FACTOR = "price quantity", "price factor"

@@ -68,6 +68,7 @@ class _PriceSample:
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
         self._asked = self._told = 0
+        self._of_sales: set[str] = set()
 
     def add(self, rows: list[Observation]) -> None:
         if len(self._texts) < PRICES_MAX:
@@ -75,11 +76,18 @@ class _PriceSample:
         if self._asked < CURRENCY_ROWS_MAX:
             self._asked += len(rows)
             self._told += sum(bool(row.currency or currency_in(row.price)) for row in rows)
+            self._of_sales.update(currency_in(row.sale_price) for row in rows if row.sale_price)
 
     @property
     def prints_currency(self) -> bool:
         """Whether most rows say their currency, so that one without lacks it."""
         return self._told * 2 > self._asked
+
+    @property
+    def of_sales(self) -> str:
+        """The currency that the sale prices name, where the prices beside them name none; "" for none or several."""
+        named = self._of_sales - {""}
+        return named.pop() if len(named) == 1 and not self._told else ""
 
     def texts(self) -> Iterator[str]:
         """Each side of a range is a price of its own."""
@@ -110,6 +118,8 @@ def _summary(reading: CatalogReading, prices: _PriceSample, count: int) -> Parse
     vote = vote_decimal(prices.texts())
     if not vote.is_sure and reading.format in WITH_POINT:
         vote = vote._replace(decimal=".", is_sure=True, why=f"{reading.format} prints a point")
+    if not reading.currency and (named := prices.of_sales):
+        reading.currency, reading.currency_why = named, "the sale prices name it"
     return ParseSummary(
         format=reading.format,
         rows=count,
