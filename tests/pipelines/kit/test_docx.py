@@ -80,6 +80,29 @@ def test_moved_text_stands_once_where_it_was_moved_to(tmp_path: Path) -> None:
     assert lines == [LONG, "wandering clause"]
 
 
+def test_a_cell_over_several_columns_leaves_the_others_in_their_columns(tmp_path: Path) -> None:
+    def cell(text: str, span: str = "1") -> str:
+        return f'<w:tc><w:tcPr><w:gridSpan w:val="{span}"/></w:tcPr>{paragraph(text)}</w:tc>'
+
+    rows = [
+        cell("Preise") + cell("netto") + cell("brutto"),
+        cell("Abschlag", "2") + cell("84,00"),
+        f'<w:trPr><w:gridBefore w:val="1"/></w:trPr>{cell("9,00")}{cell("10,71")}',
+        cell("Alle Preise je Monat", "3"),
+        cell("Viel", "999999"),
+    ]
+    drawn = f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in rows)}</w:tbl>"
+
+    assert lines_of(tmp_path, paragraph(LONG), drawn) == [
+        LONG,
+        "Preise\tnetto\tbrutto",
+        "Abschlag\t\t84,00",
+        "\t9,00\t10,71",
+        "Alle Preise je Monat",
+        "Viel",
+    ]
+
+
 def test_a_row_of_a_table_is_a_line_with_tabs(tmp_path: Path) -> None:
     lines = lines_of(
         tmp_path,
@@ -237,6 +260,8 @@ def test_tables_nested_deeply_are_refused_or_read_but_never_crash(tmp_path: Path
 HIDES = {
     "<w:vanish/>": "hidden",
     '<w:color w:val="FFFFFF"/>': "hidden",
+    '<w:color w:val="FFFF00"/>': "hidden",
+    '<w:color w:val="EAEAEA"/>': "hidden",
     '<w:color w:val="FFFFFF"/><w:shd w:val="clear" w:fill="FFFFFF"/>': "hidden",
     '<w:sz w:val="2"/>': "hidden",
     "<w:strike/>": "struck",

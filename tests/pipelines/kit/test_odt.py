@@ -70,6 +70,7 @@ def test_paragraphs_tables_tabs_and_breaks_are_read(tmp_path: Path) -> None:
 HIDES = {
     'text:display="none"': "hidden",
     'fo:color="#FFFFFF"': "hidden",
+    'fo:color="#ffff66"': "hidden",
     'fo:font-size="1pt"': "hidden",
     'fo:font-size="10%"': "hidden",
     'style:text-line-through-style="solid"': "struck",

@@ -160,6 +160,35 @@ def test_a_row_of_a_rich_text_goes_through_all_lines_of_its_cells(tmp_path: Path
     assert text.split("\n") == [SENTENCE, *rows, *rows, "Yours | truly |"]
 
 
+def test_a_row_of_a_table_within_a_cell_is_a_line(tmp_path: Path) -> None:
+    def nested(label: str, value: str) -> str:
+        end = r"{\*\nesttableprops\trowd\cellx900\cellx1900\nestrow}{\nonesttables\par}"
+        return rf"{{\pard\intbl\itap2 {label}\nestcell {value}\nestcell{end}}}"
+
+    inner = nested("Tarif", "Easy") + nested("Beginn", "01.11.2025")
+    row = rf"\trowd\cellx2000\cellx4000\pard\intbl\itap1 {inner}\pard\intbl\cell Seite\cell\row"
+
+    text = read_document(written(tmp_path, rtf(rf"{SENTENCE}\par {row}\pard Ende\par"))).text
+
+    assert text.split("\n") == [SENTENCE, "Tarif\tEasy\tSeite", "Beginn\t01.11.2025", "Ende"]
+
+
+@pytest.mark.parametrize(
+    ("colour", "is_read"), [("255 255 0", False), ("235 235 235", False), ("200 200 200", True)]
+)
+def test_letters_of_rich_text_that_are_too_light_are_not_read(
+    tmp_path: Path, colour: str, *, is_read: bool
+) -> None:
+    red, green, blue = colour.split()
+    head = HEAD.replace(r"\red255\green255\blue255", rf"\red{red}\green{green}\blue{blue}")
+    body = rf"{head}{SENTENCE}\par {{\cf2 The fee is 99 EUR.}}\par}}"
+
+    (page,) = read_document(written(tmp_path, body.encode("ascii"))).pages
+
+    assert ("The fee is 99 EUR." in page.text) is is_read
+    assert page.unseen == ("" if is_read else "The fee is 99 EUR.")
+
+
 def test_rich_text_made_of_brackets_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FatalFailure, match="groups"):
         read_document(written(tmp_path, rtf("{" * 200_000)))
@@ -331,6 +360,8 @@ def test_what_only_the_plain_form_says_is_told(tmp_path: Path, more: str, *, is_
         "<style>.a > .x, p.y {{ display:none }}</style><div class=a><p class=x>{}</p></div>",
         '<p style="color:rgba(0,0,0,0)">{}</p>',
         '<p style="color:#fefefe">{}</p>',
+        '<p style="color:#e8e8e8">{}</p>',
+        '<p style="color:yellow">{}</p>',
         '<p style="color:rgb(100%,100%,100%)">{}</p>',
         '<table bgcolor="#003366"><tr><td><font color="#003366">{}</font></td></tr></table>',
         '<table bgcolor="#eee"><tr><td style="background:#fff;color:#fff">{}</td></tr></table>',
@@ -360,6 +391,8 @@ def test_hidden_words_of_a_mail_are_no_text_and_are_told(tmp_path: Path, hidden:
         '<table><tr><td style="font-size:0px;padding:20px"><div style="font-size:13px">{}</div></td></tr></table>',
         '<p class=MsoListParagraph style="margin-left:36.0pt;text-indent:-18.0pt">{}</p>',
         '<div style="color:#fff"><p style="color:#000">{}</p></div>',
+        '<p style="color:#ccc">{}</p>',
+        '<p style="color:yellow;background:navy">{}</p>',
         '<div style="visibility:hidden"><p style="visibility:visible">{}</p></div>',
         '<style>.x {{ display:none }}</style><p class=x style="display:block">{}</p>',
         '<table background="dark.png"><tr><td style="color:#fff">{}</td></tr></table>',

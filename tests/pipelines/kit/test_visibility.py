@@ -1,15 +1,18 @@
 """What a person does not see is never read, and what stands in a form is."""
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stateward.pipelines.kit.pdf.layers import may_have_layers
 from stateward.pipelines.kit.reader import read_document
 
 SEEN = "A contract with enough text that a person can see in this line"
 HIDDEN = "Vertragsende: 31.12.2099"
+LAYERS = " /OCProperties << /OCGs [6 0 R 7 0 R] /D << /BaseState /ON /OFF [6 0 R] >> >>"
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
@@ -19,14 +22,18 @@ def line(
     return f"BT {colour} {mode} Tr /F1 {size} Tf {x} {y} Td ({text}) Tj ET\n"
 
 
-def a_pdf(path: Path, content: str, *, field: str = "", flags: int = 4) -> Path:
-    """One page, written by hand; `field` is the value of a text field beside y = 693."""
+def a_pdf(path: Path, content: str, *, field: str = "", flags: int = 4, layered: str = "") -> Path:
+    """One page, written by hand; `field` is the value of a text field beside y = 693.
+
+    `layered` is what the form `/Fm` draws, which names the layer `off` itself. There is another layer, `on`.
+    """
     form = " /AcroForm << /Fields [6 0 R] /DA (/F1 10 Tf 0 g) >>" if field else ""
     objects = [
-        f"<< /Type /Catalog /Pages 2 0 R{form} >>",
+        f"<< /Type /Catalog /Pages 2 0 R{form}{LAYERS if '/OC' in content or layered else ''} >>",
         "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
-        f"/Resources << /Font << /F1 5 0 R >> >>{' /Annots [6 0 R]' if field else ''} >>",
+        "/Resources << /Font << /F1 5 0 R >> /Properties << /off 6 0 R /on 7 0 R >> /XObject << /Fm 8 0 R >> >>"
+        f"{' /Annots [6 0 R]' if field else ''} >>",
         f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
     ]
@@ -34,6 +41,12 @@ def a_pdf(path: Path, content: str, *, field: str = "", flags: int = 4) -> Path:
         objects.append(
             f"<< /Type /Annot /Subtype /Widget /FT /Tx /T (f) /V ({field}) /F {flags} "
             "/Rect [200 690 400 704] /DA (/F1 10 Tf 0 g) >>"
+        )
+    else:
+        objects += [f"<< /Type /OCG /Name ({name}) >>" for name in ("off", "on")]
+        objects.append(
+            "<< /Type /XObject /Subtype /Form /BBox [0 0 595 842] /OC 6 0 R /Resources << /Font << /F1 5 0 R >> >> "
+            f"/Length {len(layered)} >>\nstream\n{layered}\nendstream"
         )
     made, offsets = "%PDF-1.7\n", []
     for number, each in enumerate(objects, start=1):
@@ -52,6 +65,11 @@ def a_pdf(path: Path, content: str, *, field: str = "", flags: int = 4) -> Path:
         line(HIDDEN, 640, colour="1 g"),
         line(HIDDEN, 640, colour="1 1 1 rg"),
         line(HIDDEN, 640, colour="0.99 0.99 0.99 rg"),
+        line(HIDDEN, 640, colour="0.9 g"),
+        line(HIDDEN, 640, colour="1 1 0 rg"),
+        line(HIDDEN, 640, colour="1 1 0.7 rg"),
+        "0.95 g 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="1 1 0 rg"),
+        "1 1 0 rg 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="1 g"),
         line(HIDDEN, 640, size=1),
         line(HIDDEN, 640, mode=3),
         line(HIDDEN, -50),
@@ -64,7 +82,8 @@ def a_pdf(path: Path, content: str, *, field: str = "", flags: int = 4) -> Path:
         line(HIDDEN, 640, mode=7),
     ],
     ids=[
-        "white", "rgb", "near-white", "tiny", "invisible", "below", "beside", "white-ground",
+        "white", "rgb", "near-white", "light-grey", "yellow", "pale-yellow", "yellow-on-light-grey", "white-on-yellow",
+        "tiny", "invisible", "below", "beside", "white-ground",
         "covered", "blackened", "own-colour", "cut-away", "only-a-clip",
     ],
 )  # fmt: skip
@@ -73,6 +92,44 @@ def test_text_of_a_pdf_that_a_person_does_not_see_is_not_read(tmp_path: Path, hi
 
     assert document.text == SEEN
     assert document.pages[0].unseen == HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("content", "layered"),
+    [(f"/OC /off BDC\n{line(HIDDEN, 640)}EMC\n", ""), ("/Fm Do\n", line(HIDDEN, 640))],
+    ids=["marked", "form"],
+)
+def test_text_on_a_layer_that_is_off_is_not_read(
+    tmp_path: Path, content: str, layered: str
+) -> None:
+    shown = f"/OC /on BDC\n{line('Vertragsende: 31.12.2026', 600)}EMC\n"
+
+    path = a_pdf(tmp_path / "a.pdf", line(SEEN, 780) + content + shown, layered=layered)
+    document = read_document(path)
+
+    assert document.text.splitlines() == [SEEN, "Vertragsende: 31.12.2026"]
+    assert document.pages[0].unseen == HIDDEN
+
+
+def test_layers_are_found_where_the_catalog_is_packed_and_assumed_where_it_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    def a_file(stored: bytes) -> Path:
+        path = tmp_path / "a.pdf"
+        path.write_bytes(b"%PDF-1.7\n1 0 obj\n<< /Type /ObjStm >>\nstream\n" + stored)
+        return path
+
+    assert may_have_layers(a_file(zlib.compress(b"<< /OCProperties 2 0 R >>")))
+    assert may_have_layers(a_file(b"no stream of objects"))
+    assert not may_have_layers(a_file(zlib.compress(b"<< /Type /Catalog >>")))
+
+
+def test_a_large_faint_word_across_a_page_is_read(tmp_path: Path) -> None:
+    mark = line("MUSTER", 400, size=60, colour="0.92 g")
+
+    document = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 780) + mark))
+
+    assert document.text.splitlines() == [SEEN, "MUSTER"]
 
 
 def test_letters_of_a_negative_size_stand_as_a_person_sees_them(tmp_path: Path) -> None:
@@ -103,13 +160,26 @@ def test_of_a_value_and_the_one_that_was_written_over_it_the_upper_one_is_read(
     "drawn",
     [
         "0.9 g 40 630 300 30 re f\n" + line(HIDDEN, 640),
+        "0 0 0.5 rg 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="1 1 0 rg"),
+        line(HIDDEN, 640, colour="0.75 g"),
+        line(HIDDEN, 640, colour="1 0.8 0 rg"),
         "0 0 0.5 rg 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="1 g"),
         line(HIDDEN, 640) + "1 g 40 600 300 30 re f\n",
         line(HIDDEN, 640) + "0 g 40 637 300 1 re f\n",
         "q 40 600 400 100 re W n\n" + line(HIDDEN, 640) + "Q\n",
         line(HIDDEN, 640) + "1 g 40 630 m 340 660 l 340 630 l f\n",
     ],
-    ids=["on-grey", "white-on-blue", "area-below", "rule", "within-a-clip", "beside-a-triangle"],
+    ids=[
+        "on-grey",
+        "yellow-on-blue",
+        "grey",
+        "orange",
+        "white-on-blue",
+        "area-below",
+        "rule",
+        "within-a-clip",
+        "beside-a-triangle",
+    ],
 )
 def test_what_a_person_sees_beside_and_on_areas_is_read(tmp_path: Path, drawn: str) -> None:
     document = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 780) + drawn))
@@ -171,6 +241,7 @@ def test_a_hidden_form_field_is_not_read(tmp_path: Path) -> None:
         ('<w:color w:val="FFFFFF"/>', False),
         ('<w:color w:val="FFFFFF"/><w:shd w:val="clear" w:fill="000080"/>', True),
         ('<w:color w:val="FF0000"/>', True),
+        ('<w:color w:val="C8C8C8"/>', True),
         ('<w:sz w:val="2"/>', False),
         ('<w:sz w:val="14"/>', True),
     ],

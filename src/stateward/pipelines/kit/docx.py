@@ -22,11 +22,11 @@ from stateward.pipelines.kit.archives import (
     open_archive,
     read_entry,
 )
+from stateward.pipelines.kit.contrast import is_lost_on_paper
 from stateward.pipelines.kit.documents import UnseenText
 from stateward.pipelines.kit.docx_numbers import ListNumbers
 from stateward.pipelines.kit.docx_styles import (
     HALF_POINTS_MIN,
-    WHITE,
     DocxStyles,
     attribute,
 )
@@ -37,6 +37,7 @@ PART_BYTES_MAX = 48 * MIB
 PARTS_MAX = 64  # headers, footers and notes
 MAIN = "word/document.xml"
 PAGE_BREAK = "\f"
+COLUMNS_MAX = 63  # of a table of Word
 Label: TypeAlias = Callable[[etree._Element], str]
 
 # Names of elements without their namespace: a strict DOCX and a transitional one differ only there.
@@ -44,6 +45,9 @@ CONTAINERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smar
                         "Choice", "body", "footnote", "endnote"})  # fmt: skip
 DROPPED = frozenset({"del", "moveFrom", "Fallback", "instrText", "delText", "delInstrText", "pPr",
                      "rPr"})  # fmt: skip
+PAPER = frozenset(
+    {"ffffff", "fefefe", "fdfdfd", "fcfcfc", "", "auto"}
+)  # fills that put no colour behind a run
 OFF = frozenset({"0", "false", "off", "none"})
 CHARACTERS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 
@@ -181,13 +185,40 @@ def _lines(container: etree._Element, label: Label | None = None) -> list[str]:
 def _table(table: etree._Element, label: Label | None) -> list[str]:
     lines: list[str] = []
     for row in _children(table, "tr"):
-        cells = [_lines(cell, label) or [""] for cell in _children(row, "tc")]
-        cells = [[line for line in cell if line.strip()] or [""] for cell in cells]
+        cells = list(_row(row, label))
         lines += [
             "\t".join(part.replace("\n", " ") for part in level).rstrip()
             for level in zip_longest(*cells, fillvalue="")
         ]
     return lines
+
+
+def _row(row: etree._Element, label: Label | None) -> Iterator[list[str]]:
+    """The lines of each column of a row. A cell over several columns is the first of them, and the others are empty."""
+    columns = 0
+    for _ in range(_count_of(row, "trPr", "gridBefore", least=0)):
+        columns += 1
+        yield [""]
+    for cell in _children(row, "tc"):
+        lines = _lines(cell, label)
+        yield [line for line in lines if line.strip()] or [""]
+        span = _count_of(cell, "tcPr", "gridSpan", least=1)
+        columns += span
+        for _ in range(span - 1 if columns <= COLUMNS_MAX else 0):
+            yield [""]
+
+
+def _count_of(element: etree._Element, part: str, name: str, *, least: int) -> int:
+    """A number of columns that a row or a cell says of itself."""
+    said = (
+        attribute(each, "val")
+        for properties in element
+        if local_name(properties) == part
+        for each in properties
+        if local_name(each) == name
+    )
+    value = next(said, "")
+    return max(least, min(int(value), COLUMNS_MAX)) if value.isdecimal() else least
 
 
 def _children(element: etree._Element, wanted: str) -> Iterator[etree._Element]:
@@ -234,7 +265,7 @@ def _paragraph(paragraph: etree._Element, label: Label | None) -> list[str]:
 
 
 def _is_unseen(run: etree._Element) -> bool:
-    """Whether a person does not see a run of text, or sees it struck through: hidden, white, or smaller than print."""
+    """Whether a person does not see a run of text, or sees it struck through: hidden, too light, or too small."""
     return bool(_unseen_reason(run))
 
 
@@ -249,7 +280,7 @@ def _unseen_reason(run: etree._Element) -> str:
                 return "struck"
             if name in ("vanish", "webHidden") and value not in OFF:
                 return "hidden" if name == "vanish" else name
-            if name == "color" and value in WHITE and not _has_ground(properties):
+            if name == "color" and is_lost_on_paper(value) and not _has_ground(properties):
                 return "hidden"
             if name == "sz" and value.isdigit() and int(value) < HALF_POINTS_MIN:
                 return "hidden"
@@ -270,4 +301,4 @@ def _is_ground(each: etree._Element) -> bool:
     if local_name(each) != "shd":
         return False
     is_plain = attribute(each, "val") in ("", "clear", "nil")
-    return not is_plain or attribute(each, "fill").lower() not in WHITE | {"", "auto"}
+    return not is_plain or attribute(each, "fill").lower() not in PAPER

@@ -1,7 +1,8 @@
 """What the styles of a DOCX say of how text looks, written into the runs that have them.
 
-Only what decides whether a person sees a run counts: hidden, struck through, white, tiny, and a colour behind it. What
-a run says itself comes first, then its own style, then that of its paragraph, each with those it is based on.
+Only what decides whether a person sees a run counts: hidden, struck through, too light for paper, tiny, and a colour
+behind it. What a run says itself comes first, then its own style, then that of its paragraph, each with those it is
+based on.
 """
 
 from collections.abc import Iterator
@@ -9,9 +10,9 @@ from copy import copy
 
 from lxml import etree
 
+from stateward.pipelines.kit.contrast import is_lost_on_paper
 from stateward.pipelines.kit.xml import local_name
 
-WHITE = frozenset({"ffffff", "fefefe", "fdfdfd", "fcfcfc"})
 HALF_POINTS_MIN = 6  # three points; the smallest print is four
 LOOKS = frozenset({"strike", "dstrike", "vanish", "color", "sz", "shd", "highlight"})
 BASES_MAX = 20
@@ -70,7 +71,7 @@ def _may_hide(look: tuple[str, etree._Element]) -> bool:
     name, element = look
     value = attribute(element, "val").lower()
     if name == "color":
-        return value in WHITE
+        return is_lost_on_paper(value)
     return name != "sz" or (value.isdecimal() and int(value) < HALF_POINTS_MIN)
 
 

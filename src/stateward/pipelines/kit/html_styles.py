@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from lxml import html
 
+from stateward.pipelines.kit.contrast import Color, is_lost
+
 RULES_MAX = 2000
 NESTED_MAX = 100  # rules for elements within others: each is looked for above every element
 TINY_PT = 2.6  # as in a PDF
@@ -22,7 +24,18 @@ FLAT_PT = 1.5
 FAINT = 0.06  # opacity
 ANY = "*"
 ALIKE = 20  # of 255, between two colours: letters that no person finds
-NAMED = {"white": (255, 255, 255), "black": (0, 0, 0), "snow": (255, 250, 250), "ivory": (255, 255, 240)}  # fmt: skip
+# Black, and the names of all colours that are lost on white.
+NAMED = {
+    name: (number >> 16, number >> 8 & 255, number & 255)
+    for name, number in {
+        "black": 0x000000, "white": 0xFFFFFF, "snow": 0xFFFAFA, "ivory": 0xFFFFF0, "yellow": 0xFFFF00,
+        "lightyellow": 0xFFFFE0, "lemonchiffon": 0xFFFACD, "lightgoldenrodyellow": 0xFAFAD2, "cornsilk": 0xFFF8DC,
+        "beige": 0xF5F5DC, "honeydew": 0xF0FFF0, "mintcream": 0xF5FFFA, "azure": 0xF0FFFF, "lightcyan": 0xE0FFFF,
+        "aliceblue": 0xF0F8FF, "ghostwhite": 0xF8F8FF, "whitesmoke": 0xF5F5F5, "floralwhite": 0xFFFAF0,
+        "oldlace": 0xFDF5E6, "linen": 0xFAF0E6, "seashell": 0xFFF5EE, "lavenderblush": 0xFFF0F5,
+        "papayawhip": 0xFFEFD5, "blanchedalmond": 0xFFEBCD, "antiquewhite": 0xFAEBD7, "lavender": 0xE6E6FA,
+    }.items()
+}  # fmt: skip
 _IMPORTANT = re.compile(r"\s*!\s*important\s*$")
 _BRACE = re.compile("([{}])")
 _REMARK = re.compile(r"(?s)/\*(?:.*?\*/|.*)")
@@ -32,7 +45,6 @@ _HEX = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _FUNCTION = re.compile(r"(rgba?|hsla?)\(([^()]*)\)")
 
 Style = Mapping[str, str]  # values by property
-Color = tuple[int, int, int]
 Compound = frozenset[str]  # a tag, .classes and #ids that one element has
 
 
@@ -292,4 +304,5 @@ def _read_color(text: str) -> tuple[Color | None, bool]:
 def _is_alike(color: Color | None, back: Color | None) -> bool:
     if color is None or back is None:
         return False
-    return all(abs(one - other) <= ALIKE for one, other in zip(color, back, strict=True))
+    is_close = all(abs(one - other) <= ALIKE for one, other in zip(color, back, strict=True))
+    return is_close or is_lost(color, back)

@@ -1,15 +1,16 @@
 """The text of a page of HTML as a person sees it: blocks as lines, the cells of a row parted by tabs.
 
-What is not seen is no text: comments, scripts, and words that are hidden, of the colour behind them, or too small to be
-read (`html_styles`). Of these the caller hears, and of words that are struck through. Nothing is fetched, and no style
-sheet but those in the page itself is looked at.
+What is not seen is no text: comments, scripts, drawings, and words that are hidden, of the colour behind them, or too
+small to be read (`html_styles`). Of these the caller hears, and of words that are struck through. What only some
+programs show is told like what is hidden: drawings, and the comments that are written for Outlook. Nothing is fetched,
+and no style sheet but those in the page itself is looked at.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lxml import html
+from lxml import etree, html
 
 from stateward.core.text_search import words
 from stateward.pipelines.kit.html_styles import Look, Style, StyleSheets, is_left_out, look_of
@@ -18,7 +19,13 @@ from stateward.pipelines.kit.html_tables import parse_html
 DEPTH_MAX = (
     200  # elements within elements: a parser that follows more of them would end with the stack
 )
-SKIPPED = frozenset({"head", "script", "style", "title", "template", "object", "svg", "select"})
+SKIPPED = frozenset({"head", "script", "style", "title", "template", "select"})
+# One program shows what is in them, another does not.
+SHOWN_BY_SOME = frozenset(
+    {"svg", "object", "canvas", "video", "audio", "iframe", "noframes", "datalist"}
+)
+CONDITION, CONDITION_END = "<!--[if", "<![endif]-->"
+CONDITIONS_MAX = 1000
 BLOCKS = frozenset(
     {
         "address", "article", "aside", "blockquote", "body", "center", "dd", "div", "dl", "dt", "fieldset", "figure",
@@ -28,6 +35,7 @@ BLOCKS = frozenset(
 )  # fmt: skip
 STRUCK = frozenset({"del", "s", "strike"})
 _BLANK = re.compile(r"[ \t\r\n\f\u00a0]+")
+_TEXTS = etree.XPath("descendant-or-self::*[not(self::script or self::style)]/text()")
 _INVISIBLE = re.compile("[\u00ad\u034f\u200b-\u200f\u2060\ufeff]")
 
 
@@ -47,10 +55,26 @@ def seen_text(markup: str) -> SeenText:
     page = _Page(StyleSheets(root))
     text = _join_lines(page.lines(root, Look(), depth=0))
     page.end_unseen()
+    page.unseen.extend(_conditional_lines(markup))
     known = set(words(text))
     # What is shown as well may be hidden: the first words of a mail are, for the list of mails.
     unseen = [line for line in page.unseen if not known.issuperset(words(line))]
     return SeenText(text, "\n".join(unseen), "\n".join(page.struck))
+
+
+def _conditional_lines(markup: str) -> Iterator[str]:
+    """What comments for one program say with figures: the rest of them only lays out what others show too.
+
+    Those that others read as well (`<!--[if !mso]><!-->`) end at once.
+    """
+    for part in markup.split(CONDITION)[1 : CONDITIONS_MAX + 1]:
+        said = part.partition("]>")[2].partition(CONDITION_END)[0]
+        if said.strip() and "-->" not in said:
+            root = parse_html(f"<p>{said}")
+            for settings in [*root.iter("xml")]:  # of the program, and not shown by it
+                settings.drop_tree()
+            lines = _kept_lines(_Page(StyleSheets(root)).lines(root, Look(), depth=0))
+            yield from (line for line in lines if any(map(str.isdigit, line)))
 
 
 class _Page:
@@ -71,6 +95,9 @@ class _Page:
         tag = element.tag if isinstance(element.tag, str) else ""
         if not tag or tag in SKIPPED:
             return []
+        if tag in SHOWN_BY_SOME:
+            self.unseen.extend(filter(None, [_clean(_all_text(element))]))
+            return []
         if tag == "br":
             return ["", ""]
         style = self._sheets.enter(element)
@@ -84,8 +111,7 @@ class _Page:
     ) -> list[str]:
         aside = self._aside(element, tag, style, depth=depth)
         if aside is not None:
-            if text := _clean(" ".join(map(str, element.itertext()))):
-                aside.append(text)
+            aside.extend(filter(None, [_clean(_all_text(element))]))
             return []
         look = look_of(element, style, around)
         if tag == "tr":
@@ -133,6 +159,11 @@ class _Page:
         if tag in STRUCK or "line-through" in decoration:
             return self.struck
         return self.unseen if depth > DEPTH_MAX or is_left_out(element, style) else None
+
+
+def _all_text(element: html.HtmlElement) -> str:
+    """All words in an element but those of scripts and style sheets."""
+    return " ".join(map(str, _TEXTS(element)))
 
 
 def _first_number(element: html.HtmlElement) -> int:

@@ -1,4 +1,4 @@
-"""Whether a style of OpenDocument hides its text: not displayed, struck through, white on white, or smaller than print.
+"""Whether a style of OpenDocument hides its text: not displayed, struck through, too light, or smaller than print.
 
 What a style says of itself comes first, then what it inherits: from its parents, from the default of its family, and
 from the elements around it.
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from stateward.pipelines.kit.contrast import is_lost_on_paper
 from stateward.pipelines.kit.xml import local_name
 
 POINTS_MIN = 3.0  # the smallest print is four
@@ -36,14 +37,14 @@ class Appearance(NamedTuple):
 
     is_hidden: bool = False
     is_struck: bool = False
-    is_white: bool = False
-    is_on_ground: bool = False  # a colour lies behind it, so white is read
+    is_light: bool = False
+    is_on_ground: bool = False  # a colour lies behind it, so what is light is read
     points: float = 12.0
 
     @property
     def unseen_reason(self) -> str:
         """Why text of this appearance is none that counts: `hidden`, `struck`, or "" if it counts."""
-        if self.is_hidden or self.points < POINTS_MIN or (self.is_white and not self.is_on_ground):
+        if self.is_hidden or self.points < POINTS_MIN or (self.is_light and not self.is_on_ground):
             return "hidden"
         return "struck" if self.is_struck else ""
 
@@ -94,19 +95,19 @@ class OdtStyles:
 
 def _with_properties(around: Appearance, said: dict[str, str]) -> Appearance:
     """The appearance of text in an element whose style says that."""
-    is_hidden, is_struck, is_white, is_on_ground, points = around
+    is_hidden, is_struck, is_light, is_on_ground, points = around
     if "display" in said:
         is_hidden = is_hidden or said["display"] in ("none", "false")
     line = said.get("text-line-through-type") or said.get("text-line-through-style")
     if line is not None:
         is_struck = line != "none"
     if said.get("use-window-font-color") == "true":
-        is_white = False
+        is_light = False
     elif "color" in said:
-        is_white = said["color"].lower() in PAPER
+        is_light = is_lost_on_paper(said["color"].removeprefix("#"))
     if size := _LENGTH.fullmatch(said.get("font-size", "")):
         points = float(size[1]) * (points / 100 if size[2] == "%" else _POINTS[size[2]])
-    return Appearance(is_hidden, is_struck, is_white, is_on_ground or _has_ground(said), points)
+    return Appearance(is_hidden, is_struck, is_light, is_on_ground or _has_ground(said), points)
 
 
 def _has_ground(said: dict[str, str]) -> bool:

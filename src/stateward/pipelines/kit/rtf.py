@@ -1,7 +1,8 @@
 r"""Rich Text Format: headers, paragraphs, tables, boxes of text, footers and notes, as a person reads them.
 
 What a person does not see (hidden, white, tiny, comments) and what is struck through or deleted is no text; it is told
-apart. A row of a table is a line, or several if its cells hold several, with tabs between the cells.
+apart. A row of a table is a line, or several if its cells hold several, with tabs between the cells; so is a row of a
+table within a cell.
 """
 
 import re
@@ -67,7 +68,9 @@ def _rows(text: str) -> list[str]:
 
 def _row(row: str) -> list[str]:
     cells = [
-        [line for line in cell.split("\n") if line.strip()] or [""] for cell in row.split(CELL)
+        # The last cell of a nested row ends with a tab, too.
+        [line.rstrip() for line in cell.split("\n") if line.strip()] or [""]
+        for cell in row.split(CELL)
     ]
     return ["\t".join(level).rstrip() for level in zip_longest(*cells, fillvalue="")]
 

@@ -8,6 +8,8 @@ with the fonts of the document, and the ends of cells and rows are marks that no
 import re
 from typing import NamedTuple
 
+from stateward.pipelines.kit.contrast import Color, is_lost
+
 CELL, ROW, ROW_START = "\ufdd0", "\ufdd1", "\ufdd2"  # no characters, so in no document
 HALF_POINTS_MIN = 6  # three points; the smallest print is four
 FONT_SIZE = 24
@@ -39,7 +41,8 @@ _TOKEN = re.compile(
 _PREAMBLE = re.compile(r"\\(?:ansicpg|deff)\d+")
 _DEFAULT_FONT = re.compile(r"\\deff(\d+)")
 _COLOURS = re.compile(r"\{\\colortbl\b([^{}]*)\}")
-_WHITE = re.compile(r"\\red25[2-5]\s*\\green25[2-5]\s*\\blue25[2-5]\b")
+_COLOUR = re.compile(r"\\red(\d{1,3})\s*\\green(\d{1,3})\s*\\blue(\d{1,3})\b")
+_WHITE_MIN = 252  # of 255, each colour: no ground for letters
 
 
 class _State(NamedTuple):
@@ -61,7 +64,9 @@ class RtfStreams:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._white = _white_colours(source)
+        colours = _colours(source)
+        self._white = frozenset(at for at, each in colours.items() if min(each) >= _WHITE_MIN)
+        self._light = frozenset(at for at, each in colours.items() if is_lost(each))
         self._stack: list[_State] = []
         default = _DEFAULT_FONT.search(source[:HEAD_CHARS])
         self._state = _State(font=default[1] if default else "0")
@@ -120,6 +125,8 @@ class RtfStreams:
             self._state = state._replace(stream=STREAMS[word])
         elif word in NO_TEXT:
             self._state = state._replace(stream=SKIPPED)
+        elif word == "nestrow":  # it stands in a group of its own, which holds no text
+            self._put(r"\line ", self._stack[-1].stream if self._stack else BODY)
         elif word in BREAKS:
             self._break(word)
         elif word == "u" or word in _SIGNS:
@@ -159,8 +166,10 @@ class RtfStreams:
 
     def _reason(self, state: _State) -> str:
         """Why a person does not take a run of text for text: `hidden`, `struck`, or ""."""
-        is_white = state.colour in self._white and not (state.is_on_ground or state.is_in_table)
-        if state.is_hidden or is_white or state.half_points < HALF_POINTS_MIN:
+        is_lost_there = state.colour in self._light and not (
+            state.is_on_ground or state.is_in_table
+        )
+        if state.is_hidden or is_lost_there or state.half_points < HALF_POINTS_MIN:
             return "hidden"
         return "struck" if state.is_struck else ""
 
@@ -208,10 +217,16 @@ def _after_word(state: _State, word: str, number: str, white: frozenset[int]) ->
     return state
 
 
-def _white_colours(source: str) -> frozenset[int]:
+def _colours(source: str) -> dict[int, Color]:
+    """The colours of a document by number; that without one is the colour of ordinary letters."""
     table = _COLOURS.search(source)
-    colours = table[1].split(";") if table else []
-    return frozenset(at for at, colour in enumerate(colours) if _WHITE.search(colour))
+    entries = enumerate(map(_COLOUR.search, table[1].split(";") if table else []))
+    return {at: _color_of(found) for at, found in entries if found is not None}
+
+
+def _color_of(found: re.Match[str]) -> Color:
+    red, green, blue = (min(int(part), 255) for part in found.groups())
+    return red, green, blue
 
 
 def _group(source: str, start: int) -> str:

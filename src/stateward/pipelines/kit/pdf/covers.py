@@ -1,9 +1,11 @@
 """Text of a PDF that was painted and of which nothing is seen.
 
-It is covered by what was painted after it, cut away by a clip, or in the colour of the area under it.
+It is covered by what was painted after it, cut away by a clip, in the colour of the area under it, or on a layer
+that is switched off.
 
-Areas and clips only make a word doubtful: an area may be transparent, a clip larger than its corners say. What is
-doubtful is looked for on the rendered page, and hidden if there is no ink in its place, or only that of a later word.
+Areas, clips and layers only make a word doubtful: an area may be transparent, a clip larger than its corners say, a
+layer switched on. What is doubtful is looked for on the rendered page, and hidden if there is no ink in its place, or
+only that of a later word.
 """
 
 import ctypes
@@ -43,6 +45,7 @@ COVERING_NOTES = (
     raw.FPDF_ANNOT_REDACT,
 )
 NOTES_MAX = 2000
+LAYER_MARK = "OC\0"  # with the zero that ends it
 NOWHERE: _Box = (0, 0, -1, -1)
 
 
@@ -66,6 +69,7 @@ class _Painted(msgspec.Struct):
     areas: dict[int, list[_Area]]  # by the bands of the page that they reach
     orders: dict[int, int]  # of text objects, by address
     clips: dict[int, _Box]  # of the text objects that reach beyond theirs
+    layered: frozenset[int]  # the text objects that may be on a layer
 
     def areas_at(self, x: float, y: float) -> list[_Area]:
         """The areas over a point, in the order in which they are painted."""
@@ -83,10 +87,13 @@ class PageCovers:
         page: pdfium.PdfPage,
         text: pdfium.PdfTextPage,
         point: Callable[[float, float], tuple[float, float]],
+        *,
+        has_layers: Callable[[], bool],
     ) -> None:
         self._page = page
         self._text = text.raw
         self._point = point
+        self._has_layers = has_layers
         self._parts = [ctypes.c_uint() for _ in range(4)]
         self._part_refs = [ctypes.byref(each) for each in self._parts]
 
@@ -95,7 +102,7 @@ class PageCovers:
         painted = self._painted
         x, y = (word.x0 + word.x1) / 2, (word.top + word.bottom) / 2
         at = painted.areas_at(x, y)
-        if not (at or painted.clips):
+        if not (at or painted.clips or painted.layered):
             return False
         address = self._object(index)
         order = painted.orders.get(address)
@@ -105,6 +112,7 @@ class PageCovers:
         is_doubtful = (
             (bool(at) and at[-1].order > order)
             or (clip is not None and not _contains(clip, x, y))
+            or address in painted.layered
             or self._is_own_colour(index, order, at)
         )
         return is_doubtful and (not self._has_ink(word) or self._is_overwritten(order, x, y))
@@ -127,7 +135,7 @@ class PageCovers:
 
     @cached_property
     def _painted(self) -> _Painted:
-        return _Scan(self._page, self._point).painted()
+        return _Scan(self._page, self._point, has_layers=self._has_layers).painted()
 
     def _is_overwritten(self, order: int, x: float, y: float) -> bool:
         """Whether text that is painted later stands in the same place: the ink there is its own."""
@@ -136,7 +144,7 @@ class PageCovers:
     @cached_property
     def _texts(self) -> list[_Area]:
         """The text objects of a page: looked for where ink was found under what should cover it."""
-        return list(_Scan(self._page, self._point).texts())
+        return list(_Scan(self._page, self._point, has_layers=self._has_layers).texts())
 
     def _has_ink(self, word: PlacedWord) -> bool:
         """Whether the place of a word is of more than one brightness."""
@@ -166,12 +174,16 @@ class _Scan:
         self,
         page: pdfium.PdfPage,
         point: Callable[[float, float], tuple[float, float]],
+        *,
+        has_layers: Callable[[], bool],
     ) -> None:
         self._page = page.raw
+        self._has_layers = has_layers
         self._point = point
         self._areas: list[_Area] = []
         self._orders: dict[int, int] = {}
         self._clips: dict[int, _Box] = {}
+        self._layered: set[int] = set()
         self._numbers = [ctypes.c_float() for _ in range(4)]
         self._number_refs = [ctypes.byref(each) for each in self._numbers]
         self._parts = [ctypes.c_uint() for _ in range(4)]
@@ -184,14 +196,18 @@ class _Scan:
             if kind != raw.FPDF_PAGEOBJ_TEXT:
                 self._add_area(order, kind, thing, matrix)
                 continue
-            self._orders[ctypes.addressof(thing.contents)] = order
+            address = ctypes.addressof(thing.contents)
+            self._orders[address] = order
             self._add_clip(thing, matrix)
+            # A form may name its layer itself, which pdfium does not tell; what it paints bears no mark.
+            if self._has_layers() and (matrix is not PLAIN or _is_layered(thing)):
+                self._layered.add(address)
         self._areas.extend(_Area(ON_TOP, box) for box in self._notes())
         bands: dict[int, list[_Area]] = defaultdict(list)
         for area in self._areas:
             for band in range(int(area.box[1] // BAND), int(area.box[3] // BAND) + 1):
                 bands[band].append(area)
-        return _Painted(dict(bands), self._orders, self._clips)
+        return _Painted(dict(bands), self._orders, self._clips, frozenset(self._layered))
 
     def texts(self) -> Iterator[_Area]:
         """The boxes of all texts."""
@@ -288,6 +304,17 @@ def _within(form: _Object, outer: _Matrix, depth: int) -> Iterator[tuple[int, _O
             yield kind, thing, matrix
         elif depth > 1:
             yield from _within(thing, matrix, depth - 1)
+
+
+def _is_layered(thing: _Object) -> bool:
+    """Whether an object was drawn as a part of a layer: `/OC /MC0 BDC … EMC`."""
+    name, size = (ctypes.c_ushort * len(LAYER_MARK))(), ctypes.c_ulong()
+    for at in range(raw.FPDFPageObj_CountMarks(thing)):
+        mark = raw.FPDFPageObj_GetMark(thing, at)
+        raw.FPDFPageObjMark_GetName(mark, name, ctypes.sizeof(name), ctypes.byref(size))
+        if size.value == ctypes.sizeof(name) and bytes(name).decode("utf-16-le") == LAYER_MARK:
+            return True
+    return False
 
 
 def _contains(box: _Box, x: float, y: float) -> bool:

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from stateward.pipelines.kit.failures import (
     TOO_MANY_PAGES,
 )
 from stateward.pipelines.kit.pdf.covers import PageCovers
+from stateward.pipelines.kit.pdf.layers import may_have_layers
 from stateward.pipelines.kit.pdf.visibility import (
     HEIGHT_MIN,
     PageInk,
@@ -114,13 +115,15 @@ def read_pages(
     """Every page in rotation; a file that cannot be opened fails before the first page is given.
 
     Only `with_fonts` tells which words are bold, and parts a word from the small raised signs that touch it. Only
-    `with_covers` knows words that something else covers or cuts away, which takes a third of the time again.
+    `with_covers` knows words that something else covers or cuts away, or that are on a layer which is off; it takes a
+    third of the time again.
 
     A page that cannot be read fails the file, unless `on_damaged` is there to be told its number; then it is left out.
     """
     with closing(_open(path, password)) as document:
         if document.get_formtype() != raw.FORMTYPE_NONE:
             document.init_forms()
+        has_layers = cache(partial(may_have_layers, path)) if with_covers else None
         count = len(document)
         if count > pages_max:
             raise FatalFailure(
@@ -135,7 +138,7 @@ def read_pages(
                     document,
                     number,
                     with_fonts=with_fonts,
-                    with_covers=with_covers,
+                    has_layers=has_layers,
                 )
             except FatalFailure as error:
                 if on_damaged is None or error.code != CORRUPT_FILE:
@@ -209,7 +212,7 @@ def _page(
     number: int,
     *,
     with_fonts: bool,
-    with_covers: bool,
+    has_layers: Callable[[], bool] | None,  # only for one who asks for covers
 ) -> PdfPage:
     try:
         with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
@@ -219,7 +222,7 @@ def _page(
                 text,
                 number,
                 with_fonts=with_fonts,
-                with_covers=with_covers,
+                has_layers=has_layers,
             )
     except pdfium.PdfiumError as error:
         raise FatalFailure(
@@ -235,7 +238,7 @@ def _read(
     number: int,
     *,
     with_fonts: bool,
-    with_covers: bool,
+    has_layers: Callable[[], bool] | None,  # only for one who asks for covers
 ) -> PdfPage:
     count = raw.FPDFText_CountChars(text.raw)
     if count > CHARS_PER_PAGE_MAX:
@@ -248,7 +251,9 @@ def _read(
     glyphs = _Glyphs(text, is_rotated=bool(view.rotation), has_fonts=with_fonts)
     turned = _TurnedRuns(glyphs)
     ink = PageInk(page, text)
-    covers = PageCovers(page, text, view.point) if with_covers else None
+    covers = (
+        None if has_layers is None else PageCovers(page, text, view.point, has_layers=has_layers)
+    )
     unseen: list[str] = []
     words = list(_words(letters, glyphs, view, ink, covers, turned, unseen)) if count > 0 else []
     struck = struck_words(page, words, view.point) if words else []

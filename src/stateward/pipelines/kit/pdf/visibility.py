@@ -15,8 +15,12 @@ from typing import Protocol
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
+from stateward.pipelines.kit.contrast import WHITE, Color, is_lost
+
+INK_MAX = 200  # of 255: with so little green in it, or less, any colour shows on white
+OPAQUE, OPAQUE_MIN = 255, 13  # thirteen is five per cent of ink
 WHITE_MIN = 245  # of 255, each colour
-OPAQUE_MIN = 13  # of 255: five per cent of ink
+LARGE_MIN = 24.0  # points: a faint word across a page is seen, unless it is white
 HEIGHT_MIN = 2.6  # points: the smallest print is 4
 FIELDS_MAX = 2000
 VALUE_BYTES_MAX = 20_000
@@ -57,15 +61,30 @@ class PageInk:
         """Whether the glyph at an index has no colour that shows. Asked for every word, so it is quick for ink."""
         if not raw.FPDFText_GetFillColor(self._text, index, *self._refs):
             return False
+        if self._alpha.value == OPAQUE and self._green.value <= INK_MAX:
+            return False
         if self._alpha.value < OPAQUE_MIN:
             return not self._is_unpainted(index)
-        if self._red.value < WHITE_MIN or self._green.value < WHITE_MIN:
-            return False
-        if self._blue.value < WHITE_MIN:
+        colour = self._colour_on_white()
+        if not is_lost(colour):
             return False
         left, bottom, right, top = box()
+        if top - bottom >= LARGE_MIN and min(colour) < WHITE_MIN:
+            return False
         x, y = (left + right) / 2, (bottom + top) / 2
-        return not any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in self._grounds)
+        return not any(
+            x0 <= x <= x1 and y0 <= y <= y1 and (ground is None or not is_lost(colour, ground))
+            for ground, (x0, y0, x1, y1) in self._grounds
+        )
+
+    def _colour_on_white(self) -> Color:
+        """The colour that was asked for last, as it is on white paper."""
+        alpha = self._alpha.value / OPAQUE
+        red, green, blue = (
+            round(part.value * alpha + white * (1 - alpha))
+            for part, white in zip(self._colour, WHITE, strict=False)
+        )
+        return red, green, blue
 
     def hides_run(self, index: int) -> bool:
         """Whether the run of words that begins at an index is drawn without ink, and is not laid over an image."""
@@ -83,22 +102,21 @@ class PageInk:
         return next(self._page.get_objects(filter=wanted, max_depth=SEARCH_DEPTH), None) is not None
 
     @cached_property
-    def _grounds(self) -> list[_Box]:
-        """The boxes of images and of areas that are not white."""
+    def _grounds(self) -> list[tuple[Color | None, _Box]]:
+        """The colours and boxes of filled areas; of an image no colour is known, and letters may show on it."""
         wanted = [raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_SHADING]
         found = self._page.get_objects(filter=wanted, max_depth=SEARCH_DEPTH)
-        return [each.get_bounds() for each in found if self._is_ground(each)]
+        return [(self._ground(each), each.get_bounds()) for each in found]
 
-    def _is_ground(self, thing: pdfium.PdfObject) -> bool:
+    def _ground(self, thing: pdfium.PdfObject) -> Color | None:
         if thing.type != raw.FPDF_PAGEOBJ_PATH:
-            return True
+            return None
         fill, stroke = ctypes.c_int(), ctypes.c_int()
         raw.FPDFPath_GetDrawMode(thing.raw, ctypes.byref(fill), ctypes.byref(stroke))
         if fill.value == raw.FPDF_FILLMODE_NONE:
-            return False
+            return WHITE
         raw.FPDFPageObj_GetFillColor(thing.raw, *self._refs)
-        *colours, alpha = (each.value for each in self._colour)
-        return alpha >= OPAQUE_MIN and min(colours) < WHITE_MIN
+        return self._colour_on_white()
 
 
 def form_values(document: pdfium.PdfDocument, page: pdfium.PdfPage) -> Iterator[tuple[str, _Box]]:
