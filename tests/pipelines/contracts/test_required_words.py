@@ -6,7 +6,11 @@ from functools import cache
 import pytest
 
 from stateward.pipelines.contracts.caps import compile_patterns
-from stateward.pipelines.contracts.required_words import DocumentPatterns, required_words
+from stateward.pipelines.contracts.required_words import (
+    DocumentPatterns,
+    SearchedText,
+    required_words,
+)
 from stateward.pipelines.contracts.rules import default_rules
 
 
@@ -45,8 +49,9 @@ def test_the_words_that_every_match_has_are_known(
 @pytest.mark.parametrize("around", ["", "The parties keep it as such. " * 45, "İ " * 20])
 def test_the_shipped_rules_match_as_they_would_without_this(text: str, around: str) -> None:
     text = f"{around}\n{text}\n{around}"
+    searched = SearchedText(text)
     for patterns, whole in _compiled():
-        found = patterns.search(text, text.lower())
+        found = patterns.search(searched)
 
         assert (found is not None) == (whole.search(text) is not None)
 

@@ -21,7 +21,11 @@ from stateward.pipelines.contracts.offline.number_fields import STATED
 from stateward.pipelines.contracts.ordinary import ordinary_flags
 from stateward.pipelines.contracts.periods import convert_period
 from stateward.pipelines.contracts.remarks import remark_flags
-from stateward.pipelines.contracts.required_words import DocumentPatterns
+from stateward.pipelines.contracts.required_words import (
+    DocumentPatterns,
+    SearchedText,
+    searched_text,
+)
 from stateward.pipelines.contracts.rules import (
     CapRule,
     ContractRules,
@@ -90,10 +94,10 @@ class CompiledCap(NamedTuple):
     unless: re.Pattern[str] | None
     anywhere: DocumentPatterns
 
-    def is_in(self, text: str, lowered_text: str) -> bool:
+    def is_in(self, searched: SearchedText) -> bool:
         """Whether the document, or its beginning, holds one of the patterns."""
-        end = self.rule.chars or None
-        return self.anywhere.search(text[:end], lowered_text[:end]) is not None
+        head = searched.head(self.rule.chars) if self.rule.chars else searched
+        return self.anywhere.search(head) is not None
 
 
 class CompiledDocumentRule(NamedTuple):
@@ -104,10 +108,10 @@ class CompiledDocumentRule(NamedTuple):
     anywhere: DocumentPatterns
     unless: re.Pattern[str] | None
 
-    def asserted(self, text: str, lowered_text: str) -> str:
+    def asserted(self, searched: SearchedText) -> str:
         """The first sentence that has one of the patterns, and no word that makes it a condition or a right."""
-        for met in self.anywhere.matches(text, lowered_text):
-            sentence = _sentence_at(text, met.start(), met.end())
+        for met in self.anywhere.matches(searched):
+            sentence = _sentence_at(searched.text, met.start(), met.end())
             if self.unless is None or not self.unless.search(sentence):
                 return sentence
         return ""
@@ -119,11 +123,9 @@ def cap_extraction(
     """The extraction with capped confidences, and with the flags of the document."""
     text = document.text[:TEXT_CHARS_MAX]
     caps = [each for each in _compile_caps(rules) if _is_for_some(each.rule, vertical)]
-    lowered_text = text.lower()
+    searched = searched_text(text)
     in_document = {
-        id(each.rule): each.is_in(text, lowered_text)
-        for each in caps
-        if each.rule.where == "document"
+        id(each.rule): each.is_in(searched) for each in caps if each.rule.where == "document"
     }
     found = [
         _cap(each, vertical.field(each.field), document, caps, in_document)
@@ -132,7 +134,7 @@ def cap_extraction(
     found = _cap_parties(_cap_due_dates(found, vertical, text), vertical)
     flags: list[Json] = [
         *_flags_of_extractor(extraction),
-        *_flags(document, text, lowered_text, rules),
+        *_flags(document, searched, rules),
         *_unseen_flags(document, rules),
         *_pictures(document),
         *_missing_pages(document),
@@ -146,13 +148,15 @@ def cap_extraction(
 
 def mask_instructions(document: TextDocument, rules: ContractRules) -> TextDocument:
     """The document with blanks where it instructs a program: what stands there is never a source of a value."""
-    texts = [page.text[:TEXT_CHARS_MAX] for page in document.pages]
-    told = [
-        each
-        for each in _compiled_documents(rules)
-        if each.rule.code == INSTRUCTIONS
-        and any(each.anywhere.search(text, text.lower()) for text in texts)
-    ]
+    told = [each for each in _compiled_documents(rules) if each.rule.code == INSTRUCTIONS]
+    # All pages at once first, as the caps do next: hardly a document has any.
+    whole = searched_text(document.text[:TEXT_CHARS_MAX])
+    if len(document.text) <= TEXT_CHARS_MAX and not any(
+        each.anywhere.search(whole) for each in told
+    ):
+        return document
+    texts = [SearchedText(page.text[:TEXT_CHARS_MAX]) for page in document.pages]
+    told = [each for each in told if any(each.anywhere.search(text) for text in texts)]
     if not told:
         return document
     pages = [replace(page, text=_masked_text(page.text, told)) for page in document.pages]
@@ -338,9 +342,7 @@ def _flags_of_extractor(extraction: Extraction) -> list[Json]:
     return flags if isinstance(flags, list) else []
 
 
-def _flags(
-    document: TextDocument, text: str, lowered_text: str, rules: ContractRules
-) -> Iterator[Json]:
+def _flags(document: TextDocument, searched: SearchedText, rules: ContractRules) -> Iterator[Json]:
     told: set[str] = set()  # one reason for each code is enough
     for each in _compiled_documents(rules):
         rule, quote = each.rule, ""
@@ -348,10 +350,12 @@ def _flags(
             continue
         match rule.where:
             case "document":
-                met = each.anywhere.search(text, lowered_text)
-                quote = "" if met is None else text[max(0, met.start() - 10) : met.end() + 30]
+                met = each.anywhere.search(searched)
+                quote = (
+                    "" if met is None else searched.text[max(0, met.start() - 10) : met.end() + 30]
+                )
             case "sentence":
-                quote = each.asserted(text, lowered_text)
+                quote = each.asserted(searched)
             case "heading":
                 quote = next((line for line in headings(document) if each.pattern.search(line)), "")
         if quote:
@@ -452,8 +456,9 @@ def _unseen_flags(document: TextDocument, rules: ContractRules) -> Iterator[Json
     unseen = "\n".join(page.unseen for page in document.pages if page.unseen)[:TEXT_CHARS_MAX]
     struck = " ".join(page.struck for page in document.pages if page.struck)[:TEXT_CHARS_MAX]
     aside = "\n".join([unseen, struck, *(page.aside for page in document.pages)])
+    searched = searched_text(aside)
     for each in _compiled_documents(rules) if aside.strip() else ():
-        met = each.anywhere.search(aside, aside.lower())
+        met = each.anywhere.search(searched)
         if each.rule.code == INSTRUCTIONS and met is not None:
             said = " ".join(aside[met.start() :].split())[:QUOTE_CHARS_MAX]
             yield {"code": INSTRUCTIONS, "sentence": f"{each.rule.sentence}: {said!r}, unseen"}

@@ -1,20 +1,83 @@
-r"""Patterns for whole documents, skipped where a word that every match must have is not in the text.
+r"""Patterns for whole documents, looked for only where the words stand that every match must have.
 
 A pattern that begins with one of several words costs some time at every character of a long contract; looking for
 words as plain text costs next to none. Of a pattern such as `(?:as|its)\s+(?:\w+\s+)?(?:guarantor|surety)`, a text
 must have one of `as` and `its`, and one of `guarantor` and `surety`. What cannot be told is not required. Where such
-words are few, only what stands around them is looked at.
+words are few, only what stands around them is looked at, and around all of them where several are few.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-PLACES_MAX = 24  # of the words of a group; more of them are looked for in the whole text
+PLACES_MAX = 60  # of the words of a group; more of them are looked for in the whole text
 AROUND_CHARS = 1200  # before and behind such a word: no pattern reaches that far
+BEHIND_CHARS = 300  # more of the text, for what must not follow a match
+CHARS = 3  # by so many characters in a row words are found
+SEARCHED_MAX = 2
 _LITERAL = re.compile(r"[^\W\d_]+")
 _OPTIONAL = ("?", "*", "{")  # behind a letter or a group: it may be missing
 _CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
+
+_Span = tuple[int, int]
+
+
+class SearchedText:
+    """A text in which many patterns are looked for: its words are indexed once, by three characters in a row."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        lowered = text.lower()
+        # A letter that is two in lower case moves what follows: then no place is known.
+        self._is_aligned = len(lowered) == len(text)
+        self._starts: dict[str, list[int]] = {}
+        for met in _LITERAL.finditer(lowered):
+            self._starts.setdefault(met[0], []).append(met.start())
+        self._holders: dict[str, list[str]] = {}  # of three characters
+        for word in self._starts:
+            for part in {word[at : at + CHARS] for at in range(len(word) - CHARS + 1)}:
+                self._holders.setdefault(part, []).append(word)
+        self._places: dict[str, Sequence[int]] = {}
+        self._heads: dict[int, SearchedText] = {}
+
+    def head(self, chars: int) -> "SearchedText":
+        """The beginning of the text."""
+        if chars >= len(self.text):
+            return self
+        if chars not in self._heads:
+            self._heads[chars] = SearchedText(self.text[:chars])
+        return self._heads[chars]
+
+    def spans(self, groups: Iterable[tuple[str, ...]]) -> Sequence[_Span]:
+        """Where something can be that has a word of each group; nowhere if all words of one are missing."""
+        found: Sequence[_Span] = [(0, len(self.text))]
+        for words in groups:
+            if min(map(len, words)) < CHARS:  # such a word is in every text
+                continue
+            places = {at for word in words for at in self._places_of(word)}
+            if not places:
+                return ()
+            if self._is_aligned and len(places) <= PLACES_MAX:
+                found = _common_spans(found, list(_spans_around(sorted(places))))
+        return list(_merge_spans((first, last + BEHIND_CHARS) for first, last in found))
+
+    def _places_of(self, word: str) -> Sequence[int]:
+        """Where the words begin that hold a word."""
+        if word not in self._places:
+            few = min((self._holders.get(part, ()) for part in _ends(word)), key=len)
+            self._places[word] = [at for held in few if word in held for at in self._starts[held]]
+        return self._places[word]
+
+
+def _ends(word: str) -> tuple[str, str]:
+    return word[:CHARS], word[-CHARS:]
+
+
+@lru_cache(maxsize=SEARCHED_MAX)
+def searched_text(text: str) -> SearchedText:
+    """A text to look for patterns in; the last ones are remembered."""
+    return SearchedText(text)
 
 
 class RequiredWords(NamedTuple):
@@ -23,18 +86,10 @@ class RequiredWords(NamedTuple):
     pattern: re.Pattern[str]
     groups: tuple[tuple[str, ...], ...]
 
-    def search(self, text: str, lowered: str) -> re.Match[str] | None:
-        """The first match in a text; `lowered` is the same in lower case."""
-        return next(self.matches(text, lowered), None)
-
-    def matches(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
+    def matches(self, searched: SearchedText) -> Iterator[re.Match[str]]:
         """All matches in a text."""
-        if not all(any(word in lowered for word in words) for words in self.groups):
-            return
-        # A letter that is two in lower case moves what follows: then the whole text is looked at.
-        is_aligned = len(lowered) == len(text)
-        for first, last in _spans(self.groups, lowered) if is_aligned else [(0, len(text))]:
-            yield from self.pattern.finditer(text, first, last)
+        for first, last in searched.spans(self.groups):
+            yield from self.pattern.finditer(searched.text, first, last)
 
 
 class DocumentPatterns:
@@ -43,47 +98,46 @@ class DocumentPatterns:
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = [
             RequiredWords(re.compile(each, re.IGNORECASE), required_words(each))
-            for each in patterns
+            for pattern in patterns
+            for each in _alternatives(pattern)  # each of them has words of its own
         ]
 
-    def matches(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
+    def matches(self, searched: SearchedText) -> Iterator[re.Match[str]]:
         """All matches of all patterns."""
         for each in self._patterns:
-            yield from each.matches(text, lowered)
+            yield from each.matches(searched)
 
-    def search(self, text: str, lowered: str) -> re.Match[str] | None:
-        """The first match of the first pattern that matches; `lowered` is the text in lower case."""
-        for each in self._patterns:
-            if (found := each.search(text, lowered)) is not None:
-                return found
-        return None
+    def search(self, searched: SearchedText) -> re.Match[str] | None:
+        """The first match of the first pattern that matches."""
+        return next(self.matches(searched), None)
 
 
-def _spans(groups: Iterable[tuple[str, ...]], lowered: str) -> list[tuple[int, int]]:
-    """Where a match can be: around the words of a group of which there are few, else anywhere."""
-    for words in groups:
-        places: list[int] = []
-        for word in words:
-            at = lowered.find(word)
-            while at >= 0 and len(places) <= PLACES_MAX:
-                places.append(at)
-                at = lowered.find(word, at + 1)
-        if len(places) <= PLACES_MAX:
-            return list(_merge_spans(sorted(places)))
-    return [(0, len(lowered))]
+def _spans_around(places: Iterable[int]) -> Iterator[_Span]:
+    return _merge_spans((max(0, at - AROUND_CHARS), at + AROUND_CHARS) for at in places)
 
 
-def _merge_spans(places: list[int]) -> Iterator[tuple[int, int]]:
-    first = last = -1
-    for at in places:
-        if first >= 0 and at - AROUND_CHARS <= last:
-            last = at + AROUND_CHARS
+def _merge_spans(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Spans in the order in which they begin, those that touch as one."""
+    held: _Span | None = None
+    for first, last in spans:
+        if held is not None and first <= held[1]:
+            held = held[0], max(held[1], last)
             continue
-        if first >= 0:
-            yield first, last
-        first, last = max(0, at - AROUND_CHARS), at + AROUND_CHARS
-    if first >= 0:
-        yield first, last
+        if held is not None:
+            yield held
+        held = first, last
+    if held is not None:
+        yield held
+
+
+def _common_spans(some: Sequence[_Span], others: Sequence[_Span]) -> list[_Span]:
+    """What two lists of spans have in common, each of them in order."""
+    return [
+        (max(one[0], other[0]), min(one[1], other[1]))
+        for one in some
+        for other in others
+        if max(one[0], other[0]) < min(one[1], other[1])
+    ]
 
 
 def required_words(pattern: str) -> tuple[tuple[str, ...], ...]:
