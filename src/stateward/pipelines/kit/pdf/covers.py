@@ -13,20 +13,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import Protocol
 
 import msgspec
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from stateward.pipelines.kit.pdf.visibility import PlacedWord
+from stateward.pipelines.kit.pdf.objects import (
+    PLAIN,
+    Matrix,
+    PageObject,
+    PageObjects,
+    transform_box,
+)
+from stateward.pipelines.kit.pdf.visibility import PageInk, PlacedWord
 
 _Box = tuple[float, float, float, float]  # left, bottom, right, top
-_Matrix = tuple[float, float, float, float, float, float]
 _Colour = tuple[int, int, int]
 
-DEPTH_MAX = 3  # of forms within forms
-OBJECTS_MAX = 50_000
 SIDE_MIN = 3.0  # points: what is thinner is a rule, and covers no word
 FAINT_MAX = 12  # of 255: an area with less ink covers nothing
 SAME_COLOUR_MAX = 12  # of 255, each colour
@@ -35,7 +38,6 @@ SCALE = 2.0  # pixels for a point: in print of 5 points a stroke still darkens a
 PIXELS_MAX = 20_000_000
 BAND = 16.0  # points: areas are looked up by the height at which they lie
 ON_TOP = 1 << 60  # annotations are painted after the page
-PLAIN: _Matrix = (1, 0, 0, 1, 0, 0)
 COVERING_NOTES = (
     raw.FPDF_ANNOT_SQUARE,
     raw.FPDF_ANNOT_CIRCLE,
@@ -47,12 +49,6 @@ COVERING_NOTES = (
 NOTES_MAX = 2000
 LAYER_MARK = "OC\0"  # with the zero that ends it
 NOWHERE: _Box = (0, 0, -1, -1)
-
-
-class _Object(Protocol):
-    """An object of a page, as pdfium points to it."""
-
-    contents: ctypes.Structure
 
 
 class _Area(msgspec.Struct, gc=False):
@@ -88,14 +84,14 @@ class PageCovers:
         text: pdfium.PdfTextPage,
         point: Callable[[float, float], tuple[float, float]],
         *,
+        objects: PageObjects,
+        ink: PageInk,
         has_layers: Callable[[], bool],
     ) -> None:
         self._page = page
         self._text = text.raw
-        self._point = point
-        self._has_layers = has_layers
-        self._parts = [ctypes.c_uint() for _ in range(4)]
-        self._part_refs = [ctypes.byref(each) for each in self._parts]
+        self._ink = ink
+        self._scan = _Scan(page, point, objects, has_layers)
 
     def hides(self, index: int, word: PlacedWord) -> bool:
         """Whether a person sees nothing of a word, whose first glyph has this index."""
@@ -124,18 +120,18 @@ class PageCovers:
     def _is_own_colour(self, index: int, order: int, at: Sequence[_Area]) -> bool:
         """Whether what lies right under a glyph has its colour."""
         ground = next((area.colour for area in reversed(at) if area.order < order), None)
-        if ground is None or not raw.FPDFText_GetFillColor(self._text, index, *self._part_refs):
+        colour = None if ground is None else self._ink.colour(index)
+        if ground is None or colour is None:
             return False
-        red, green, blue, _ = self._parts
         return (
-            abs(red.value - ground[0]) <= SAME_COLOUR_MAX
-            and abs(green.value - ground[1]) <= SAME_COLOUR_MAX
-            and abs(blue.value - ground[2]) <= SAME_COLOUR_MAX
+            abs(colour[0] - ground[0]) <= SAME_COLOUR_MAX
+            and abs(colour[1] - ground[1]) <= SAME_COLOUR_MAX
+            and abs(colour[2] - ground[2]) <= SAME_COLOUR_MAX
         )
 
     @cached_property
     def _painted(self) -> _Painted:
-        return _Scan(self._page, self._point, has_layers=self._has_layers).painted()
+        return self._scan.painted()
 
     def _is_overwritten(self, order: int, x: float, y: float) -> bool:
         """Whether text that is painted later stands in the same place: the ink there is its own."""
@@ -144,7 +140,7 @@ class PageCovers:
     @cached_property
     def _texts(self) -> list[_Area]:
         """The text objects of a page: looked for where ink was found under what should cover it."""
-        return list(_Scan(self._page, self._point, has_layers=self._has_layers).texts())
+        return list(self._scan.texts())
 
     def _has_ink(self, word: PlacedWord) -> bool:
         """Whether the place of a word is of more than one brightness."""
@@ -168,18 +164,19 @@ class PageCovers:
 
 
 class _Scan:
-    """One walk over the objects of a page in the order in which they are painted."""
+    """What the objects of a page hide, in the order in which they are painted."""
 
     def __init__(
         self,
         page: pdfium.PdfPage,
         point: Callable[[float, float], tuple[float, float]],
-        *,
+        objects: PageObjects,
         has_layers: Callable[[], bool],
     ) -> None:
         self._page = page.raw
-        self._has_layers = has_layers
         self._point = point
+        self._objects = objects
+        self._has_layers = has_layers
         self._areas: list[_Area] = []
         self._orders: dict[int, int] = {}
         self._clips: dict[int, _Box] = {}
@@ -192,7 +189,7 @@ class _Scan:
 
     def painted(self) -> _Painted:
         """The areas and clips that may hide words, and when each text is painted."""
-        for order, kind, thing, matrix in self._objects():
+        for order, kind, thing, matrix in self._objects.all:
             if kind != raw.FPDF_PAGEOBJ_TEXT:
                 self._add_area(order, kind, thing, matrix)
                 continue
@@ -211,25 +208,11 @@ class _Scan:
 
     def texts(self) -> Iterator[_Area]:
         """The boxes of all texts."""
-        for order, kind, thing, matrix in self._objects():
-            if kind == raw.FPDF_PAGEOBJ_TEXT and (box := self._bounds(thing, matrix)) is not None:
+        for order, _, thing, matrix in self._objects.of(raw.FPDF_PAGEOBJ_TEXT):
+            if (box := self._bounds(thing, matrix)) is not None:
                 yield _Area(order, box)
 
-    def _objects(self) -> Iterator[tuple[int, int, _Object, _Matrix]]:
-        page, kind_of, object_of = self._page, raw.FPDFPageObj_GetType, raw.FPDFPage_GetObject
-        order = 0
-        for at in range(min(raw.FPDFPage_CountObjects(page), OBJECTS_MAX)):
-            order += 1
-            thing = object_of(page, at)
-            kind = kind_of(thing)
-            if kind != raw.FPDF_PAGEOBJ_FORM:
-                yield order, kind, thing, PLAIN
-                continue
-            for kind_within, within, matrix in _within(thing, PLAIN, DEPTH_MAX):
-                order += 1
-                yield order, kind_within, within, matrix
-
-    def _add_clip(self, thing: _Object, matrix: _Matrix) -> None:
+    def _add_clip(self, thing: PageObject, matrix: Matrix) -> None:
         clip = raw.FPDFPageObj_GetClipPath(thing)
         count = raw.FPDFClipPath_CountPaths(clip) if clip else 0
         if raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_CLIP:
@@ -240,7 +223,7 @@ class _Scan:
         if cut is not None and not _is_within(box, cut):
             self._clips[ctypes.addressof(thing.contents)] = cut
 
-    def _add_area(self, order: int, kind: int, thing: _Object, matrix: _Matrix) -> None:
+    def _add_area(self, order: int, kind: int, thing: PageObject, matrix: Matrix) -> None:
         box = self._bounds(thing, matrix)
         if box is None or min(box[2] - box[0], box[3] - box[1]) < SIDE_MIN:
             return
@@ -256,19 +239,17 @@ class _Scan:
                 colour = red, green, blue
         self._areas.append(_Area(order, box, colour))
 
-    def _bounds(self, thing: _Object, matrix: _Matrix) -> _Box | None:
-        if not raw.FPDFPageObj_GetBounds(thing, *self._number_refs):
-            return None
-        left, bottom, right, top = (each.value for each in self._numbers)
-        return self._place((left, bottom, right, top), matrix)
+    def _bounds(self, thing: PageObject, matrix: Matrix) -> _Box | None:
+        box = self._objects.bounds(thing, matrix)
+        return None if box is None else self._place(box)
 
-    def _place(self, box: _Box, matrix: _Matrix) -> _Box:
-        """A box of the file, perhaps within a form, as it lies on the page that is seen."""
-        left, bottom, right, top = box if matrix is PLAIN else _transform(box, matrix)
+    def _place(self, box: _Box) -> _Box:
+        """A box of the file as it lies on the page that is seen."""
+        left, bottom, right, top = box
         (x0, y0), (x1, y1) = self._point(left, bottom), self._point(right, top)
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
-    def _clip_box(self, clip: _Object, count: int, matrix: _Matrix) -> _Box | None:
+    def _clip_box(self, clip: PageObject, count: int, matrix: Matrix) -> _Box | None:
         """What all paths of a clip have in common, by their corners."""
         common: _Box | None = None
         x, y = self._numbers[:2]
@@ -281,7 +262,9 @@ class _Scan:
             if points:
                 box = _around(points)
                 common = box if common is None else _common(common, box)
-        return None if common is None else self._place(common, matrix)
+        if common is None:
+            return None
+        return self._place(common if matrix is PLAIN else transform_box(common, matrix))
 
     def _notes(self) -> Iterator[_Box]:
         """The places of annotations that may cover what is under them."""
@@ -290,23 +273,11 @@ class _Scan:
             note = raw.FPDFPage_GetAnnot(self._page, at)
             if raw.FPDFAnnot_GetSubtype(note) in COVERING_NOTES:
                 raw.FPDFAnnot_GetRect(note, ctypes.byref(rect))
-                yield self._place((rect.left, rect.bottom, rect.right, rect.top), PLAIN)
+                yield self._place((rect.left, rect.bottom, rect.right, rect.top))
             raw.FPDFPage_CloseAnnot(note)
 
 
-def _within(form: _Object, outer: _Matrix, depth: int) -> Iterator[tuple[int, _Object, _Matrix]]:
-    """What a form paints, and the forms within it."""
-    matrix = _combine(_matrix_of(form), outer)
-    for at in range(min(raw.FPDFFormObj_CountObjects(form), OBJECTS_MAX)):
-        thing = raw.FPDFFormObj_GetObject(form, at)
-        kind = raw.FPDFPageObj_GetType(thing)
-        if kind != raw.FPDF_PAGEOBJ_FORM:
-            yield kind, thing, matrix
-        elif depth > 1:
-            yield from _within(thing, matrix, depth - 1)
-
-
-def _is_layered(thing: _Object) -> bool:
+def _is_layered(thing: PageObject) -> bool:
     """Whether an object was drawn as a part of a layer: `/OC /MC0 BDC … EMC`."""
     name, size = (ctypes.c_ushort * len(LAYER_MARK))(), ctypes.c_ulong()
     for at in range(raw.FPDFPageObj_CountMarks(thing)):
@@ -337,25 +308,3 @@ def _common(one: _Box, other: _Box) -> _Box:
 def _around(points: Sequence[tuple[float, float]]) -> _Box:
     xs, ys = [x for x, _ in points], [y for _, y in points]
     return min(xs), min(ys), max(xs), max(ys)
-
-
-def _matrix_of(form: _Object) -> _Matrix:
-    found = raw.FS_MATRIX()
-    if not raw.FPDFPageObj_GetMatrix(form, ctypes.byref(found)):
-        return PLAIN
-    return found.a, found.b, found.c, found.d, found.e, found.f
-
-
-def _combine(inner: _Matrix, outer: _Matrix) -> _Matrix:
-    a, b, c, d, e, f = inner
-    oa, ob, oc, od, oe, of = outer
-    return (
-        a * oa + b * oc, a * ob + b * od, c * oa + d * oc, c * ob + d * od,
-        e * oa + f * oc + oe, e * ob + f * od + of,
-    )  # fmt: skip
-
-
-def _transform(box: _Box, matrix: _Matrix) -> _Box:
-    """The box around a box that was moved, turned or stretched."""
-    a, b, c, d, e, f = matrix
-    return _around([(a * x + c * y + e, b * x + d * y + f) for x in box[::2] for y in box[1::2]])

@@ -33,6 +33,7 @@ from stateward.pipelines.kit.failures import (
 )
 from stateward.pipelines.kit.pdf.covers import PageCovers
 from stateward.pipelines.kit.pdf.layers import may_have_layers
+from stateward.pipelines.kit.pdf.objects import PageObjects
 from stateward.pipelines.kit.pdf.visibility import (
     HEIGHT_MIN,
     PageInk,
@@ -250,13 +251,14 @@ def _read(
     view = _PageView(page)
     glyphs = _Glyphs(text, is_rotated=bool(view.rotation), has_fonts=with_fonts)
     turned = _TurnedRuns(glyphs)
-    ink = PageInk(page, text)
-    covers = (
-        None if has_layers is None else PageCovers(page, text, view.point, has_layers=has_layers)
-    )
+    objects = PageObjects(page)
+    ink = PageInk(text, objects)
+    covers = None
+    if has_layers is not None:
+        covers = PageCovers(page, text, view.point, objects=objects, ink=ink, has_layers=has_layers)
     unseen: list[str] = []
     words = list(_words(letters, glyphs, view, ink, covers, turned, unseen)) if count > 0 else []
-    struck = struck_words(page, words, view.point) if words else []
+    struck = struck_words(page, objects, words, view.point) if words else []
     filled = [
         word for value, box in form_values(document, page) for word in _form_words(value, box, view)
     ]
@@ -264,16 +266,12 @@ def _read(
     chars = sum(map(len, letters.split())) + sum(len(word.text) for word in filled)
     is_plain = letters.isascii() and "\x00" not in letters
     bad = 0 if is_plain else len(_NO_CHARACTER.findall(letters))
-    is_picture = chars < CHARS_PER_PAGE_MIN and _has_image(page)
+    is_picture = chars < CHARS_PER_PAGE_MIN and objects.has_image()
     across = "\n".join([*turned.runs, *stamps(page)])
     return PdfPage(
         number, view.width, view.height, words, chars, chars - bad, is_picture, across,
         " ".join([*unseen, *remarks(page)]), " ".join(struck),
     )  # fmt: skip
-
-
-def _has_image(page: pdfium.PdfPage) -> bool:
-    return next(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=2), None) is not None
 
 
 def _letters(text: pdfium.PdfTextPage, count: int) -> str:

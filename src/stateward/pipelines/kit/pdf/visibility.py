@@ -16,6 +16,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from stateward.pipelines.kit.contrast import WHITE, Color, is_lost
+from stateward.pipelines.kit.pdf.objects import PageObjects, Painted
 
 INK_MAX = 200  # of 255: with so little green in it, or less, any colour shows on white
 OPAQUE, OPAQUE_MIN = 255, 13  # thirteen is five per cent of ink
@@ -42,7 +43,6 @@ STROKE_USED_MIN = 0.5  # of a line through words
 PATHS_MAX = 3000
 REMARK_TYPES = (raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_POPUP)
 HIDDEN_FLAGS = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
-SEARCH_DEPTH = 3
 
 _Box = tuple[float, float, float, float]  # left, bottom, right, top
 
@@ -50,17 +50,20 @@ _Box = tuple[float, float, float, float]  # left, bottom, right, top
 class PageInk:
     """Whether glyphs of a page show; what is under them is only looked at where that matters."""
 
-    def __init__(self, page: pdfium.PdfPage, text: pdfium.PdfTextPage) -> None:
-        self._page = page
+    def __init__(self, text: pdfium.PdfTextPage, objects: PageObjects) -> None:
         self._text = text.raw
+        self._objects = objects
+        self._asked = -1  # the glyph whose colour was asked for last
         self._colour = [ctypes.c_uint() for _ in range(4)]
         self._red, self._green, self._blue, self._alpha = self._colour
         self._refs = [ctypes.byref(each) for each in self._colour]
 
     def hides_colour(self, index: int, box: Callable[[], _Box]) -> bool:
         """Whether the glyph at an index has no colour that shows. Asked for every word, so it is quick for ink."""
+        self._asked = -1
         if not raw.FPDFText_GetFillColor(self._text, index, *self._refs):
             return False
+        self._asked = index
         if self._alpha.value == OPAQUE and self._green.value <= INK_MAX:
             return False
         if self._alpha.value < OPAQUE_MIN:
@@ -86,9 +89,16 @@ class PageInk:
         )
         return red, green, blue
 
+    def colour(self, index: int) -> Color | None:
+        """The colour of a glyph; that of the one that `hides_colour` was asked for last is known."""
+        if index != self._asked and not raw.FPDFText_GetFillColor(self._text, index, *self._refs):
+            return None
+        self._asked = index
+        return self._red.value, self._green.value, self._blue.value
+
     def hides_run(self, index: int) -> bool:
         """Whether the run of words that begins at an index is drawn without ink, and is not laid over an image."""
-        return self._is_unpainted(index) and not self._has_image
+        return self._is_unpainted(index) and not self._objects.has_image()
 
     def _is_unpainted(self, index: int) -> bool:
         thing = raw.FPDFText_GetTextObject(self._text, index)
@@ -97,25 +107,24 @@ class PageInk:
         )
 
     @cached_property
-    def _has_image(self) -> bool:
-        wanted = [raw.FPDF_PAGEOBJ_IMAGE]
-        return next(self._page.get_objects(filter=wanted, max_depth=SEARCH_DEPTH), None) is not None
-
-    @cached_property
     def _grounds(self) -> list[tuple[Color | None, _Box]]:
         """The colours and boxes of filled areas; of an image no colour is known, and letters may show on it."""
-        wanted = [raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_SHADING]
-        found = self._page.get_objects(filter=wanted, max_depth=SEARCH_DEPTH)
-        return [(self._ground(each), each.get_bounds()) for each in found]
+        self._asked = -1  # the colours of areas take its place
+        wanted = raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_SHADING
+        boxes = (
+            (each, self._objects.bounds(each.thing, each.matrix))
+            for each in self._objects.of(*wanted)
+        )
+        return [(self._ground(each), box) for each, box in boxes if box is not None]
 
-    def _ground(self, thing: pdfium.PdfObject) -> Color | None:
-        if thing.type != raw.FPDF_PAGEOBJ_PATH:
+    def _ground(self, painted: Painted) -> Color | None:
+        if painted.kind != raw.FPDF_PAGEOBJ_PATH:
             return None
         fill, stroke = ctypes.c_int(), ctypes.c_int()
-        raw.FPDFPath_GetDrawMode(thing.raw, ctypes.byref(fill), ctypes.byref(stroke))
+        raw.FPDFPath_GetDrawMode(painted.thing, ctypes.byref(fill), ctypes.byref(stroke))
         if fill.value == raw.FPDF_FILLMODE_NONE:
             return WHITE
-        raw.FPDFPageObj_GetFillColor(thing.raw, *self._refs)
+        raw.FPDFPageObj_GetFillColor(painted.thing, *self._refs)
         return self._colour_on_white()
 
 
@@ -156,13 +165,14 @@ class PlacedWord(Protocol):
 
 def struck_words(
     page: pdfium.PdfPage,
+    objects: PageObjects,
     words: Sequence[PlacedWord],
     point: Callable[[float, float], tuple[float, float]],
 ) -> list[str]:
     """The words through the middle of whose letters a thin line runs: drawn, or marked as struck out."""
     strokes = [
         (x0, x1, (y0 + y1) / 2)
-        for left, bottom, right, top in _thin_boxes(page)
+        for left, bottom, right, top in _thin_boxes(page, objects)
         for (x0, y0), (x1, y1) in [sorted((point(left, bottom), point(right, top)))]
     ]
     named = [word for word in words if any(map(str.isalnum, word.text))]
@@ -186,10 +196,12 @@ def _strikes(stroke: tuple[float, float, float], word: PlacedWord) -> bool:
     return covered >= STRIKE_COVER_MIN * (word.x1 - word.x0) > 0
 
 
-def _thin_boxes(page: pdfium.PdfPage) -> Iterator[_Box]:
-    paths = page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=SEARCH_DEPTH)
-    for path in islice(paths, PATHS_MAX):
-        left, bottom, right, top = path.get_bounds()
+def _thin_boxes(page: pdfium.PdfPage, objects: PageObjects) -> Iterator[_Box]:
+    for path in islice(objects.of(raw.FPDF_PAGEOBJ_PATH), PATHS_MAX):
+        box = objects.bounds(path.thing, path.matrix)
+        if box is None:
+            continue
+        left, bottom, right, top = box
         if top - bottom <= STRIKE_HEIGHT_MAX and right - left >= STRIKE_WIDTH_MIN:
             yield left, bottom, right, top
     for mark in _annotations(page):
