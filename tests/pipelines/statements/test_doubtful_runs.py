@@ -43,3 +43,26 @@ def test_equal_rows_of_days_that_follow_one_another_are_not_flagged(tmp_path: Pa
     rows = [f"2025-03-0{day},Bus,-2.50\n" * 2 for day in (1, 2, 3, 4)]
 
     assert read_bytes(tmp_path, "Date,Description,Amount\n" + "".join(rows)).flags == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_flagged"),
+    [(("Grocer", "Grocer"), True), (("Grocer", "Baker"), False), (("Baker", "Baker"), False)],
+)
+def test_a_row_and_the_parts_that_it_was_split_into_are_not_both_booked_in_silence(
+    tmp_path: Path, parts: tuple[str, str], is_flagged: bool
+) -> None:
+    text = (
+        "Date,Payee,Category,Amount\n2026-03-01,Grocer,Split,-100.00\n"
+        f"2026-03-01,{parts[0]},Food,-60.00\n2026-03-01,{parts[1]},Home,-40.00\n2026-03-15,Pay,Income,2000.00\n"
+    )
+
+    assert ("TOTAL_SUSPECTED" in read_bytes(tmp_path, text).flags) is is_flagged
+
+
+def test_what_was_paid_on_one_day_at_one_shop_and_does_not_add_up_is_not_flagged(
+    tmp_path: Path,
+) -> None:
+    rows = "".join(f"2026-03-01,Bus,-{amount}\n" for amount in ("5.00", "2.50", "2.40", "2.50"))
+
+    assert read_bytes(tmp_path, f"Date,Payee,Amount\n{rows}2026-03-09,Pay,90.00\n").flags == []

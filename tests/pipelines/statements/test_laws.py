@@ -95,6 +95,7 @@ def test_a_sign_that_nothing_proves_is_said(tmp_path: Path, text: str) -> None:
     [
         "Date,Description,Amount,Type\n2026-01-03,a,-10.00,DEBIT\n2026-01-04,b,-20.00,CREDIT\n",
         "Datum,Text,Betrag,Soll/Haben,Saldo\n2026-01-03,a,1.50,S,101.50\n2026-01-04,b,2.00,H,99.50\n",
+        "Date,Text,Amount,Type\n2026-03-01,Lidl,-250.00,CREDIT\n2026-03-15,Mueller,500.00,DEBIT\n2026-03-16,Penny,-20.00,CREDIT\n",
     ],
 )
 def test_marks_that_contradict_signs_or_balances_are_said(tmp_path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ REPEATED_BACK_MIN = 2  # the same, where the days of the file go both on and bac
 SUBTOTALS_MIN = (
     2  # rows that are the sum of all rows since the last such row: one may be so by chance
 )
-PARTS_MIN = 2  # rows without a date, before their sum means something
+PARTS_MIN = 2  # rows without a date, or of the same day and text, before their sum means something
 BORROWED = ("the date of the row above was taken", "the date is that of the row above")
 ZERO = Decimal(0)
 
@@ -28,16 +28,15 @@ class DoubtfulRuns:
         self._has_days = False
         self._repeated = 0
         self._until = ""
-        self._whole = self._sum = (
-            ZERO  # of the last row with a date of its own, and of those below it
-        )
+        self._whole = self._sum = ZERO  # of the last row that is no part, and of those below it
         self._parts = self._wholes = 0
+        self._text = self._whole_day = ""
         self._since, self._summed, self._subtotals = ZERO, 0, 0  # since the last subtotal
         self._last_day = ""
         self._goes_on = self._goes_back = False
         self._short_runs, self._short_until = 0, ""
 
-    def add(self, amount: Decimal, note: str, day: str, *, is_known: bool) -> None:
+    def add(self, amount: Decimal, text: str, note: str, day: str, *, is_known: bool) -> None:
         """Add a booked row; `is_known`: an equal one is in the file already."""
         if amount == self._since and self._summed >= PARTS_MIN and amount:
             self._subtotals += 1
@@ -49,13 +48,15 @@ class DoubtfulRuns:
             self._goes_on |= "" < self._last_day < day
             self._goes_back |= day < self._last_day
             self._last_day = day
-        if note and note.endswith(BORROWED):
+        is_beside = bool(text) and text == self._text and day == self._whole_day
+        if is_beside or (note and note.endswith(BORROWED)):
             self._sum += amount
             self._parts += 1
             is_whole = bool(self._whole) and self._sum == self._whole
             self._wholes += is_whole and self._parts >= PARTS_MIN
         else:
             self._whole, self._sum, self._parts = amount, ZERO, 0
+            self._text, self._whole_day = text, day
         if is_known:
             self._has_days |= bool(self._run) and day != self._day
             self._run += 1
@@ -79,7 +80,9 @@ class DoubtfulRuns:
             self._repeated += self._short_runs
             self._until = self._until or self._short_until
         if self._wholes:
-            message = f"{self._wholes} rows are the sum of rows without a date below them, which may be their parts"
+            message = (
+                f"{self._wholes} rows are the sum of rows below them, which may be their parts"
+            )
             yield StatementProblem(code="TOTAL_SUSPECTED", message=message)
         if self._subtotals >= SUBTOTALS_MIN:
             message = f"{self._subtotals} rows are each the sum of all rows since the one before: they may be subtotals"

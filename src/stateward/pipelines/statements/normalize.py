@@ -219,7 +219,8 @@ class Normalizer:
         number = self._seen.get(mark, 0) + 1
         self._seen[mark] = number
         if not is_pending:
-            self._runs.add(amount, note, shown or row.date, is_known=number > 1)
+            own_day = shown or row.date
+            self._runs.add(amount, row.description, note, own_day, is_known=number > 1)
         # By position, in the order of the fields: keyword arguments take three times as long.
         return Canonical(
             _id(content, number),

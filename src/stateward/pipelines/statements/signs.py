@@ -383,6 +383,11 @@ def _one_column(
     if rule.sign == "flipped" and not rule.problem and not hints.is_card and _may_be_sellers(body):
         problem = "charges and refunds are those of a buyer's card or of a seller, and no payment tells which"
         return SignRule("printed", "amounts carry their sign", problem)
+    is_marked = marked.against and not marked.agree and not hints.is_card
+    if rule.sign == "flipped" and not rule.problem and is_marked and not _is_owed(body, terms):
+        # A card prints what is charged without a minus. Here most amounts have one, and by the marks most are money in.
+        problem = f"the column {layout.headings[layout.mark]!r} says the opposite of all signs"
+        return SignRule("printed", "amounts carry their sign", problem, code=CONTRADICTED)
     if rule.sign == "printed" and not rule.problem and marked.against:
         # Words and marks contradict each other on the same rows, so that neither was counted.
         problem = f"the column {layout.headings[layout.mark]!r} says the opposite of all signs"
