@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from html import unescape
 from pathlib import Path
 
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError
@@ -128,3 +129,58 @@ def _declaring_part(path: Path) -> str | None:
     except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, zlib.error):
         pass  # it is damaged indeed, or no archive at all
     return None
+
+
+def hidden_lines(path: Path) -> dict[str, frozenset[int]]:
+    """The rows of each sheet of an XLSX that are not shown, numbered from 1; empty for a hidden sheet as a whole.
+
+    Only sheets with such rows, and hidden ones, are listed. What hides a row, a filter or a person, is not told.
+    """
+    if not zipfile.is_zipfile(path):
+        return {}
+    try:
+        with zipfile.ZipFile(path) as book:
+            return dict(_hidden_of(book))
+    except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, zlib.error):
+        return {}  # what reads the cells says that the file is damaged, or can do without this part
+
+
+def _hidden_of(book: zipfile.ZipFile) -> Iterator[tuple[str, frozenset[int]]]:
+    parts = set(book.namelist())
+    if not {_WORKBOOK, _RELATIONS} <= parts:
+        return
+    targets = dict(_relations(book.read(_RELATIONS)))
+    for tag in _SHEET.findall(book.read(_WORKBOOK)):
+        name, relation = _attribute(tag, b"name"), _attribute(tag, b"r:id")
+        part = f"xl/{targets.get(relation, '')}"
+        if _attribute(tag, b"state") in ("hidden", "veryHidden"):
+            yield name, frozenset()
+        elif part in parts and (lines := frozenset(_hidden_in(book, part))):
+            yield name, lines
+
+
+def _relations(content: bytes) -> Iterator[tuple[str, str]]:
+    for tag in _RELATION.findall(content):
+        yield _attribute(tag, b"Id"), _attribute(tag, b"Target").removeprefix("/xl/")
+
+
+def _attribute(tag: bytes, name: bytes) -> str:
+    found = re.search(rb"\b" + name + rb'="([^"]*)"', tag)
+    return unescape(found[1].decode("utf-8", "replace")) if found else ""
+
+
+def _hidden_in(book: zipfile.ZipFile, name: str) -> Iterator[int]:
+    with book.open(name) as sheet:
+        seam = b""
+        while part := sheet.read(_PART_BYTES):
+            for tag in _HIDDEN_ROW.findall(seam + part):
+                if number := _attribute(tag, b"r"):
+                    yield int(number)
+            seam = (seam + part)[-_ROW_BYTES_MAX:]
+
+
+_WORKBOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+_SHEET = re.compile(rb"<(?:\w+:)?sheet\s[^>]*>")
+_RELATION = re.compile(rb"<(?:\w+:)?Relationship\s[^>]*>")
+_HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\s[^>]*\bhidden="(?:1|true)"[^>]*>')
+_ROW_BYTES_MAX = 1024

@@ -13,6 +13,7 @@ from stateward.pipelines.kit.failures import (
 )
 from stateward.pipelines.kit.spreadsheets import (
     FORMULA_UNSAVED,
+    hidden_lines,
     read_sheets,
     unsaved_formulas,
     unsaved_message,
@@ -38,6 +39,7 @@ def read(source: Source) -> StatementReading:
     reading = StatementReading(format="xlsx", sections=(), problems=[], decisions=[], late={})
     sections: list[StatementSection] = []
     with recode(CODES):
+        hidden = hidden_lines(source.path)
         for name, rows in read_sheets(source.path):
             if not any(any(cells) for cells in rows):
                 continue
@@ -46,6 +48,8 @@ def read(source: Source) -> StatementReading:
                 reading.decisions.append(f"the sheet {name!r} holds no table of transactions")
             else:
                 sections.append(section)
+                if name in hidden:
+                    reading.problems += _hidden_rows(name, section, hidden[name])
                 reading.decisions.append(f"the sheet {name!r} holds a statement")
     if not sections:
         raise FatalFailure(
@@ -57,6 +61,19 @@ def read(source: Source) -> StatementReading:
         reading.problems.append(StatementProblem(code=FORMULA_UNSAVED, message=message))
     reading.sections = sections
     return reading
+
+
+def _hidden_rows(
+    name: str, section: StatementSection, lines: frozenset[int]
+) -> list[StatementProblem]:
+    """What a person who opens a sheet does not see of its rows; `lines` is empty where the whole sheet is hidden."""
+    rows = [row for row in section.rows if not lines or row.place.line in lines]
+    if not rows:
+        return []
+    what = f"{len(rows)} rows of the sheet {name!r} are" if lines else f"the sheet {name!r} is"
+    message = f"{what} hidden, by a filter or a person, and was read with the others"
+    message = message.replace("and was", "and were") if lines else message
+    return [StatementProblem(code="ROWS_HIDDEN", message=message, place=rows[0].place)]
 
 
 def table_section(
