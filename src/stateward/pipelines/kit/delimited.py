@@ -14,11 +14,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-DELIMITERS = (";", "\t", ",", "|", "^", "~")
+DELIMITERS = (";", "\t", ",", "|", "^", "~", "#")
 SAMPLE_LINES = 200
 FIELD_CHARS_MAX = 1 << 20
 LINES_PER_RECORD_MAX = 30
 CRLF = "\r\n"
+# A text that a sheet is to keep as it is: `="0012"`, also within quotes.
+_FORMULA = re.compile(r'(?:(?<![^;,\t|^~#]))="([^"\n]*)"(?=[;,\t|^~#\r\n]|$)|"=""([^"\n]*)"""')
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 csv.field_size_limit(FIELD_CHARS_MAX)
 
@@ -50,7 +52,7 @@ def find_dialect(
     `is_unbeatable` says of lines, a delimiter and its score that no other delimiter can score as much.
     """
     with _open(content, encoding) as file:
-        sample = [line for line in islice(file, SAMPLE_LINES) if line.strip()]
+        sample = [_without_formulas(line) for line in islice(file, SAMPLE_LINES) if line.strip()]
     newline = ""
     if (whole := _with_joined_lines(sample)) and _top(whole, score) > 2 * _top(sample, score):
         sample, newline = whole, CRLF
@@ -206,7 +208,17 @@ def _score(sample: list[str], delimiter: str, score: Callable[[Rows], Score]) ->
 def _copy(file: io.TextIOWrapper, taken: list[str], *, is_joined: bool) -> Iterator[str]:
     for text in file:
         taken.append(text)
-        yield _in_one_line(text) if is_joined else text
+        shown = _without_formulas(text) if '="' in text else text
+        yield _in_one_line(shown) if is_joined else shown
+
+
+def _without_formulas(line: str) -> str:
+    """A line with the texts that its cells show, where these are written as formulas of a sheet."""
+    return (
+        _FORMULA.sub(lambda found: f'"{found[1] or found[2] or ""}"', line)
+        if '="' in line
+        else line
+    )
 
 
 def _is_unclosed(

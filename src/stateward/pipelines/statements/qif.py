@@ -103,7 +103,10 @@ def _section(
     for record in records:
         fields = {letter: value.strip() for _, letter, value in reversed(record)}
         if OPENING.match(fields.get("P", "")) and not rows:
-            opening, opening_date = fields.get("T", fields.get("U", "")), fields.get("D", "")
+            opening, opening_date = (
+                fields.get("T", fields.get("U", "")),
+                _PADDED.sub("0", fields.get("D", "")),
+            )
             account = account or fields.get("L", "").strip("[]")
             continue
         row = _row(record, fields, problems)
@@ -158,7 +161,7 @@ def _row(
         more["splits"] = "\n".join(splits)
     return StatementRow(
         place=place,
-        date=fields["D"],
+        date=_PADDED.sub("0", fields["D"]),
         description=payee if not memo or memo == payee else f"{payee}\n{memo}" if payee else memo,
         amount=amount,
         reference="",
@@ -168,4 +171,5 @@ def _row(
     )
 
 
+_PADDED = re.compile(r"(?<=[/'.-]) (?=[0-9](?![0-9]))")  # Quicken writes 3/ 9' 0
 OTHER_FIELDS = {"L": "category", "N": "number", "C": "cleared", "A": "address"}
