@@ -352,7 +352,7 @@ def test_a_row_that_is_the_sum_of_undated_rows_below_it_is_doubted(
 
 @pytest.mark.parametrize(
     ("heading", "yes", "no"),
-    [("Booked", "yes", "no"), ("Gebucht", "ja", "nein"), ("Pending", "false", "true")],
+    [("Booked", "yes", "no"), ("Gebucht", "ja", "nein"), ("Pending", "", "x")],
 )
 def test_a_column_that_tells_which_rows_are_booked_is_not_passed_over(
     tmp_path: Path, heading: str, yes: str, no: str

@@ -137,6 +137,7 @@ _NOTHING = re.compile(r"[^\w]{0,2}0[.,]0+", re.ASCII)  # of a column of amounts 
 _NOT_ANNULLED = frozenset("no n false f 0 nein non nee nej nei ei nie ne não nao - –".split()) | {
     ""
 }
+_TRUE = frozenset("true yes ja oui si sí tak ano igen".split())
 NEGATIONS = frozenset("not no non nicht ikke inte nie ne не 未".split())
 
 
@@ -245,8 +246,12 @@ def with_unbooked(
                 doubt(row, f"{name}: {row.more[name].strip()}")
         for name in annulled:
             told = row.more.get(name, "").strip().casefold()
-            if not (row.balance or told in _NOT_ANNULLED or _NOTHING.fullmatch(told)):
+            is_open = told in _TRUE and is_of_pending(name)  # then it only waits
+            if not (row.balance or is_open or told in _NOT_ANNULLED or _NOTHING.fullmatch(told)):
                 doubt(row, f"{name}: {row.more[name].strip()}")
+        if name := "" if row.balance or row.note else _pending_column(row, annulled):
+            yield replace(row, note=f"not booked ({name})")
+            continue
         is_told = bool(row.note) or is_known(row.more.get("status", ""))
         if word := "" if is_told else unbooked_word(row.description):
             doubt(row, word)
@@ -257,6 +262,19 @@ def with_unbooked(
         yield replace(row, note=f"not booked ({phrase})") if phrase else row
         if not phrase and (said := _doubtful_phrase(row.description)):
             doubt(row, said)
+
+
+def is_of_pending(heading: str) -> bool:
+    """Whether a column tells which rows are still to be booked."""
+    return simplify(heading).removeprefix("is ") in _PENDING_NAMES
+
+
+def _pending_column(row: StatementRow, names: Sequence[str]) -> str:
+    """The column that says of a row with a plain yes that it is still to be booked, or ""."""
+    more = row.more
+    return next(
+        (n for n in names if more.get(n, "").strip().casefold() in _TRUE and is_of_pending(n)), ""
+    )
 
 
 @lru_cache(maxsize=4096)

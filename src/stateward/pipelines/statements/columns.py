@@ -54,7 +54,26 @@ MONEY = ("amount", "debit", "credit", "balance")
 
 def find_layout(head: TableHead) -> ColumnLayout | None:
     """The layout of a table by its first rows; None if it has no dates beside amounts."""
-    return _layout_by_headings(head) or bare_layout(head.rows)
+    if found := _layout_by_headings(head):
+        return found
+    layout = bare_layout(head.rows)
+    if layout is not None and _lists_balances(layout):
+        raise FatalFailure(
+            f"the table lists balances of days below {layout.headings[layout.amount]!r}, and no transactions; "
+            "export the transactions of the account",
+            code="NO_ROWS",
+        )
+    return layout
+
+
+def _lists_balances(layout: ColumnLayout) -> bool:
+    """Whether the only amounts of a table are called balances, and no text stands beside them."""
+    if layout.amount < 0 or layout.description >= 0:
+        return False
+    roles = {
+        headings.role_of(layout.headings[i]) for i in (layout.amount, layout.balance) if i >= 0
+    }
+    return roles <= {"balance", "before"}
 
 
 def mapped_layout(rows: Sequence[Cells], text: str) -> ColumnLayout:

@@ -181,11 +181,24 @@ def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms
         ("last", booked[-1], booked[:-1]),
     ):
         bare = [i for i, cell in enumerate(edge) if not cell.strip()]
+        if _is_of_one_booking(layout, edge):
+            continue
         if sum(all(cells[i].strip() for cells in others) for i in bare) < EDGE_EMPTY_MIN:
             continue
         if not _has_no_other_side(layout, edge) or _is_sum_of_others(layout, edge, others, terms):
             return name
     return ""
+
+
+def _is_of_one_booking(layout: ColumnLayout, cells: Cells) -> bool:
+    """Whether a row has the number of a booking, or the account of its other side, as no balance and no total has."""
+    if layout.reference >= 0 and any(map(str.isdigit, cells[layout.reference])):
+        return True
+    places = (i for i in range(layout.width) if i != layout.account)
+    return any(_OTHER_IBAN.fullmatch(cells[i].strip()) for i in places)
+
+
+_OTHER_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}")
 
 
 def _has_no_other_side(layout: ColumnLayout, cells: Cells) -> bool:
@@ -243,6 +256,10 @@ def _rival_amount(
         layout.amount, layout.balance, layout.before, layout.fee, layout.date, layout.value_date, layout.other_date,
         layout.reference, layout.account,
     }  # fmt: skip
+    if not _NO_AMOUNTS.isdisjoint(headings.simplify(layout.headings[layout.amount]).split()):
+        spare = (i for i in range(layout.width) if i not in taken and i != layout.amount)
+        columns = {i: [cells[i] for cells in booked if cells[i].strip()] for i in spare}
+        return next((i for i, column in columns.items() if _are_sums(column)), -1)
     own = [money.amount(cells[layout.amount], terms.decimal) for cells in booked]
     for index, heading in enumerate(layout.headings):
         role = headings.role_of(heading) if layout.is_headed else "amount"
@@ -277,6 +294,11 @@ def _is_converted(own: str, other: str, told: str) -> bool:
 
 _IN_BRACKETS = re.compile(r"([^()]+)\(([^()]+)\)")
 _PRICE = re.compile(r"[^0-9]*[0-9][0-9 .,']*[.,][0-9]{2}[^0-9]*")
+
+
+def _are_sums(column: Sequence[str]) -> bool:
+    """Whether a column has amounts alone, and some with decimals."""
+    return any("." in t or "," in t for t in column) and all(map(money.is_amount, column))
 
 
 def _are_prices(column: Sequence[str]) -> bool:
