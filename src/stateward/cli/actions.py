@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
 from stateward.cli.records import record_fields
@@ -43,14 +43,11 @@ def _acting(function: Function) -> Function:
     return function
 
 
-@click.command(
+@command(
     "retry",
-    cls=Command,
-    examples=[
-        "stateward retry UL_01h2k3 --reason 'the sender mended the export'",
-        "stateward retry --query 'status:error error:PDF_*' --dry-run",
-        "stateward retry --query 'status:error error:PDF_*' --yes",
-    ],
+    "stateward retry UL_01h2k3 --reason 'the sender mended the export'",
+    "stateward retry --query 'status:error error:PDF_*' --dry-run",
+    "stateward retry --query 'status:error error:PDF_*' --yes",
 )
 @_acting
 def retry(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
@@ -62,13 +59,10 @@ def retry(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argume
     return _act(context, "retry", **how)
 
 
-@click.command(
+@command(
     "cancel",
-    cls=Command,
-    examples=[
-        "stateward cancel UL_01h2k3 --reason 'sent by mistake'",
-        "stateward cancel --query 'is:waiting source:scan' --dry-run",
-    ],
+    "stateward cancel UL_01h2k3 --reason 'sent by mistake'",
+    "stateward cancel --query 'is:waiting source:scan' --dry-run",
 )
 @_acting
 def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
@@ -80,13 +74,10 @@ def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argum
     return _act(context, "cancel", **how)
 
 
-@click.command(
+@command(
     "set-priority",
-    cls=Command,
-    examples=[
-        "stateward set-priority UL_01h2k3 --to 9 --reason 'a customer waits'",
-        "stateward set-priority --query 'is:waiting source:scan' --to batch_import --dry-run",
-    ],
+    "stateward set-priority UL_01h2k3 --to 9 --reason 'a customer waits'",
+    "stateward set-priority --query 'is:waiting source:scan' --to batch_import --dry-run",
 )
 @option(
     "--to N",
@@ -223,13 +214,10 @@ def _by_status(bulk: "Bulk") -> str:
     )
 
 
-@click.command(
+@command(
     "pause",
-    cls=Command,
-    examples=[
-        "stateward pause invoices --stage parse --reason 'the parser is being mended'",
-        "stateward pause invoices",
-    ],
+    "stateward pause invoices --stage parse --reason 'the parser is being mended'",
+    "stateward pause invoices",
 )
 @click.argument("machine")
 @option("--stage NAME", "Only this stage; otherwise all stages of the machine.", default="")
@@ -248,11 +236,7 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
     )
 
 
-@click.command(
-    "resume",
-    cls=Command,
-    examples=["stateward resume invoices --stage parse", "stateward resume invoices"],
-)
+@command("resume", "stateward resume invoices --stage parse", "stateward resume invoices")
 @click.argument("machine")
 @option("--stage NAME", "The stage that was paused; otherwise the whole machine.", default="")
 @pass_context

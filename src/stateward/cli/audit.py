@@ -46,9 +46,10 @@ def filters(command: Any) -> Any:  # noqa: ANN401 - click's own
 
 @audit.command(
     "list",
+    "stateward audit list",
+    "stateward audit list --verb document_read --jsonl",
     is_listing=True,
     is_reading=True,
-    examples=["stateward audit list", "stateward audit list --verb document_read --jsonl"],
 )
 @filters
 @limit_option(default=ROWS, most=ROWS_MAX)
@@ -69,7 +70,7 @@ def list_(
     context.show_rows(found, columns, _cells, nothing="no entry matches")
 
 
-@audit.command("export", is_reading=True, examples=["stateward audit export audit.jsonl"])
+@audit.command("export", "stateward audit export audit.jsonl", is_reading=True)
 @click.argument("file")
 @filters
 @pass_context

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.kept_files import kept_file
 from stateward.cli.output import plural, write, write_table
@@ -22,16 +22,13 @@ SHOWN_MAX = 10
 OPTION_WORDS = ("list", "check")  # who types one wants to look, and no folder of that name
 
 
-@click.command(
+@command(
     "backup",
-    cls=Command,
-    examples=[
-        "stateward backup /mnt/backup/stateward",
-        "stateward backup /mnt/backup/stateward --keep 14",
-        "stateward backup /mnt/backup/stateward --list",
-        "stateward backup /mnt/backup/stateward --check",
-        "stateward backup s3://bucket/stateward --keep 14",
-    ],
+    "stateward backup /mnt/backup/stateward",
+    "stateward backup /mnt/backup/stateward --keep 14",
+    "stateward backup /mnt/backup/stateward --list",
+    "stateward backup /mnt/backup/stateward --check",
+    "stateward backup s3://bucket/stateward --keep 14",
 )
 @click.argument("where", metavar="DIR|URL")
 @option("--keep N", "Remove all but the newest N sets.", type=click.IntRange(min=1))
@@ -85,14 +82,11 @@ def backup(
     return Exit.FOUND_PROBLEMS if made.missing else Exit.OK
 
 
-@click.command(
+@command(
     "restore",
-    cls=Command,
-    examples=[
-        "stateward --data stateward-restored restore /mnt/backup/stateward/sets/20260131T030000Z",
-        "stateward --data stateward-restored restore s3://bucket/stateward/sets/20260131T030000Z",
-        "stateward restore --compare --checkpoint mailed.eml",
-    ],
+    "stateward --data stateward-restored restore /mnt/backup/stateward/sets/20260131T030000Z",
+    "stateward --data stateward-restored restore s3://bucket/stateward/sets/20260131T030000Z",
+    "stateward restore --compare --checkpoint mailed.eml",
 )
 @click.argument("place", metavar="[SET]", required=False)
 @option(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from stateward.cli.context import CliContext, Command, option, pass_context
+from stateward.cli.context import CliContext, command, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import write_table
 
@@ -25,14 +25,11 @@ COLUMNS = {
 }
 
 
-@click.command(
+@command(
     "bench",
-    cls=Command,
+    "stateward bench --records 2000",
+    "stateward bench --json --postgres postgresql:///postgres",
     is_listing=True,
-    examples=[
-        "stateward bench --records 2000",
-        "stateward bench --json --postgres postgresql:///postgres",
-    ],
 )
 @option(
     "--records N",

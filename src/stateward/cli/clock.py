@@ -19,7 +19,7 @@ def clock() -> None:
     """
 
 
-@clock.command("show", is_reading=True, examples=["stateward clock show"])
+@clock.command("show", "stateward clock show", is_reading=True)
 @pass_context
 def show(context: CliContext) -> Exit:
     """Say whether the clock is trusted; ends with 1 if not."""
@@ -34,7 +34,7 @@ def show(context: CliContext) -> Exit:
     return Exit.OK if fault is None else Exit.FOUND_PROBLEMS
 
 
-@clock.command("confirm", examples=["stateward clock confirm --reason 'it was off for a week'"])
+@clock.command("confirm", "stateward clock confirm --reason 'it was off for a week'")
 @option("--reason TEXT", "Why; kept in the audit log.", required=True)
 @pass_context
 def confirm(context: CliContext, *, reason: str) -> None:

@@ -2,21 +2,14 @@
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, command, pass_context
 from stateward.cli.output import write
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_STATEWARD_COMPLETE"  # click's own name for the program `stateward`
 
 
-@click.command(
-    "completion",
-    cls=Command,
-    examples=[
-        "stateward completion bash",
-        "stateward completion fish",
-    ],
-)
+@command("completion", "stateward completion bash", "stateward completion fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @pass_context
 def completion(context: CliContext, shell: str) -> None:

@@ -14,8 +14,7 @@ def settings() -> None:
 
 
 @settings.command(
-    "show",
-    examples=["stateward settings show", "stateward --profile enterprise settings show --json"],
+    "show", "stateward settings show", "stateward --profile enterprise settings show --json"
 )
 @pass_context
 def show(context: CliContext) -> None:
@@ -37,7 +36,7 @@ def show(context: CliContext) -> None:
 
 
 @settings.command(
-    "reference", examples=["stateward settings reference", "stateward settings reference --json"]
+    "reference", "stateward settings reference", "stateward settings reference --json"
 )
 @pass_context
 def reference(context: CliContext) -> None:

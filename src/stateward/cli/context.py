@@ -437,6 +437,16 @@ class Command(click.Command):
         _write_examples(self.examples, formatter)
 
 
+def command(
+    name: str,
+    *examples: str,
+    cls: type[Command] = Command,
+    **how: Any,  # noqa: ANN401 - click's own words
+) -> Callable[[Callable[..., Any]], Command]:
+    """A command with the examples of its help; `how` is what it says to `Command` and to click."""
+    return click.command(name, cls=cls, examples=examples, **how)
+
+
 def is_unwritable(settings: "Settings") -> bool:
     """Whether the database is a file of this machine where nothing can be written."""
     path = settings.store_path
@@ -482,6 +492,16 @@ class Group(click.Group):
         self.renamed = dict(renamed or {})
         self.params += everywhere(is_hidden=not self.is_root, is_listing=False)
         _complete_files(self.params)
+
+    def command(  # type: ignore[override] # click's takes no examples, and any name
+        self,
+        name: str,
+        *examples: str,
+        **how: Any,  # noqa: ANN401 - click's own words
+    ) -> Callable[[Callable[..., Any]], click.Command]:
+        """A command of this group, with the examples of its help."""
+        given = {"examples": examples} if examples else {}
+        return super().command(name, **given, **how)
 
     is_root = False
 

@@ -2,18 +2,16 @@
 
 from itertools import islice
 
-import click
-
-from stateward.cli.context import CliContext, Command, limit_option, pass_context
+from stateward.cli.context import CliContext, command, limit_option, pass_context
 from stateward.cli.output import cut, moment
 
 
-@click.command(
+@command(
     "dead-letters",
-    cls=Command,
+    "stateward dead-letters",
+    "stateward dead-letters --jsonl",
     is_listing=True,
     is_reading=True,
-    examples=["stateward dead-letters", "stateward dead-letters --jsonl"],
 )
 @limit_option(default=50, most=1000)
 @pass_context

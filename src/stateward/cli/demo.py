@@ -9,9 +9,7 @@ from shlex import quote
 from shutil import which
 from typing import TYPE_CHECKING
 
-import click
-
-from stateward.cli.context import CliContext, Command, option, pass_context
+from stateward.cli.context import CliContext, command, option, pass_context
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import count_text, write, write_table
 from stateward.cli.records import record_fields, write_history
@@ -28,9 +26,7 @@ if TYPE_CHECKING:
 FOLDER, NAME = "stateward-demo", "stateward"
 
 
-@click.command(
-    "demo", cls=Command, examples=["stateward demo", "stateward --data /tmp/demo demo --json"]
-)
+@command("demo", "stateward demo", "stateward --data /tmp/demo demo --json")
 @option("--only NAME", "Only the samples of this pipeline; may be given again.", multiple=True)
 @pass_context
 def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
@@ -284,7 +280,7 @@ def _tell_next(context: CliContext, shows: Sequence[_Show]) -> None:
     finished = [each for show in shows for each in show.records if each.error_code is None]
     _head(f"All of it is kept in {context.data}. What to try next:")
     machines = [each.machine for show in shows for each in show.records]
-    for command in (
+    for each in (
         "stateward list",
         *(f"stateward items {each.id} --format csv" for each in finished[:1]),
         *(f"stateward logs {each.id}" for each in finished[:1]),
@@ -299,4 +295,4 @@ def _tell_next(context: CliContext, shows: Sequence[_Show]) -> None:
         "stateward submit YOUR.pdf --wait",
         "stateward up",
     ):
-        write(f"  {_here(context, command)}")
+        write(f"  {_here(context, each)}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, command, pass_context
 from stateward.cli.output import cut, plural, write_table
 
 if TYPE_CHECKING:
@@ -15,15 +15,12 @@ ITEMS_MAX = 10_000_000
 SHOWN_MAX = 50
 
 
-@click.command(
+@command(
     "duplicates",
-    cls=Command,
+    "stateward duplicates",
+    "stateward duplicates 'machine:invoices created>=2026-01-01' --jsonl",
     is_listing=True,
     is_reading=True,
-    examples=[
-        "stateward duplicates",
-        "stateward duplicates 'machine:invoices created>=2026-01-01' --jsonl",
-    ],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
 @pass_context

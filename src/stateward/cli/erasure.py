@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import moment, plural, write, write_table
 
@@ -15,14 +15,11 @@ if TYPE_CHECKING:
 LEFT = "of {} a file could not be deleted; a running service tries it again every six hours"
 
 
-@click.command(
+@command(
     "erase",
-    cls=Command,
+    "stateward erase UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --reason 'request 17 of the customer'",
+    "stateward erase --subject customer=4711 --reason 'request 17 of the customer' --yes",
     reads_without="yes",
-    examples=[
-        "stateward erase UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --reason 'request 17 of the customer'",
-        "stateward erase --subject customer=4711 --reason 'request 17 of the customer' --yes",
-    ],
 )
 @click.argument("record_ids", metavar="[ID]...", nargs=-1)
 @option(
@@ -116,15 +113,12 @@ def _tell(context: CliContext, done: "schemas.ErasureAnswer") -> None:
             context.say(f"may still hold it: {each}")
 
 
-@click.command(
+@command(
     "hold",
-    cls=Command,
+    "stateward hold UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --reason 'case 12 O 34/26'",
+    "stateward hold UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --release --reason 'the case is closed'",
+    "stateward hold --list",
     reads_with="is_list",
-    examples=[
-        "stateward hold UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --reason 'case 12 O 34/26'",
-        "stateward hold UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --release --reason 'the case is closed'",
-        "stateward hold --list",
-    ],
 )
 @click.argument("record_id", metavar="[ID]", required=False)
 @option("--reason TEXT", "Why; it is recorded with who said so.")
@@ -161,12 +155,7 @@ def hold(
     context.show(done, message=f"{done.record_id} {outcome}")
 
 
-@click.command(
-    "retention",
-    cls=Command,
-    reads_without="yes",
-    examples=["stateward retention", "stateward retention --yes"],
-)
+@command("retention", "stateward retention", "stateward retention --yes", reads_without="yes")
 @flag_option("--yes", "Do it. Without this it is only shown what would be.")
 @pass_context
 def retention(context: CliContext, *, yes: bool) -> Exit:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import plural, replacing, write_lines
@@ -50,15 +50,12 @@ class DayParameter(click.ParamType[str]):
             self.fail(f"{value!r} is no day; write it as 2026-01-31", param, ctx)
 
 
-@click.command(
+@command(
     "items",
-    cls=Command,
+    "stateward export items --from 2026-01-01 --to 2026-12-31 --format xlsx --out 2026.xlsx",
+    "stateward export items --query 'machine:invoices' --format csv",
+    "stateward export items UL_01h2k3 UL_01h2k4 --format csv --out two.csv",
     is_reading=True,
-    examples=[
-        "stateward export items --from 2026-01-01 --to 2026-12-31 --format xlsx --out 2026.xlsx",
-        "stateward export items --query 'machine:invoices' --format csv",
-        "stateward export items UL_01h2k3 UL_01h2k4 --format csv --out two.csv",
-    ],
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @option("--query QUERY", "All records that match, as `stateward list` says.")

@@ -21,9 +21,7 @@ def feed() -> None:
     """Look at the change feed, and have it sent again."""
 
 
-@feed.command(
-    "status", is_reading=True, examples=["stateward feed status", "stateward feed status --json"]
-)
+@feed.command("status", "stateward feed status", "stateward feed status --json", is_reading=True)
 @pass_context
 def status(context: CliContext) -> Exit:
     """Show how far the change feed has come.
@@ -36,9 +34,7 @@ def status(context: CliContext) -> Exit:
     return Exit.FOUND_PROBLEMS if found.is_late else Exit.OK
 
 
-@feed.command(
-    "replay", examples=["stateward feed replay --from 1", "stateward feed replay --from 48213"]
-)
+@feed.command("replay", "stateward feed replay --from 1", "stateward feed replay --from 48213")
 @option(
     "--from SEQ",
     "The seq of the first transition to send again.",

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.context import CliContext, Command, option, pass_context
+from stateward.cli.context import CliContext, command, option, pass_context
 from stateward.cli.output import plural, write_bytes
 from stateward.cli.records import why_nothing
 
 
-@click.command(
+@command(
     "files",
-    cls=Command,
+    "stateward files IMG_01h2k3",
+    "stateward files IMG_01h2k3 --json",
     is_listing=True,
     is_reading=True,
-    examples=["stateward files IMG_01h2k3", "stateward files IMG_01h2k3 --json"],
 )
 @click.argument("record_id", metavar="ID")
 @pass_context
@@ -40,14 +40,11 @@ def files(context: CliContext, record_id: str) -> None:
             )
 
 
-@click.command(
+@command(
     "file",
-    cls=Command,
+    "stateward file IMG_01h2k3 thumbnail/small.jpg --out small.jpg",
+    "stateward file EXP_01h2k3 publish/bundle.zip --out -",
     is_reading=True,
-    examples=[
-        "stateward file IMG_01h2k3 thumbnail/small.jpg --out small.jpg",
-        "stateward file EXP_01h2k3 publish/bundle.zip --out -",
-    ],
 )
 @click.argument("record_id", metavar="ID")
 @click.argument("path", metavar="STAGE/NAME")

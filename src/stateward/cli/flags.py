@@ -27,7 +27,7 @@ def flag() -> None:
     """Decide about results that are wrong or incomplete."""
 
 
-@flag.command("confirm", examples=["stateward flag confirm UL_01h2k3 --reason 'checked by hand'"])
+@flag.command("confirm", "stateward flag confirm UL_01h2k3 --reason 'checked by hand'")
 @click.argument("record_id", metavar="ID")
 @option("--reason TEXT", "Why; kept in the audit log.")
 @pass_context
@@ -36,7 +36,7 @@ def confirm(context: CliContext, *, record_id: str, reason: str | None) -> None:
     _decide(context, record_id, "confirm", reason)
 
 
-@flag.command("reject", examples=["stateward flag reject UL_01h2k3 --reason 'page 3 is missing'"])
+@flag.command("reject", "stateward flag reject UL_01h2k3 --reason 'page 3 is missing'")
 @click.argument("record_id", metavar="ID")
 @option("--reason TEXT", "Why; kept in the audit log.", required=True)
 @pass_context

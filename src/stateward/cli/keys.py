@@ -30,10 +30,8 @@ def key() -> None:
 
 @key.command(
     "create",
-    examples=[
-        "stateward key create anna --role operator",
-        "stateward key create shop --role submitter --pipeline invoices --days 90 --rate 600",
-    ],
+    "stateward key create anna --role operator",
+    "stateward key create shop --role submitter --pipeline invoices --days 90 --rate 600",
 )
 @click.argument("name")
 @option("--role", "What it may do; each can read.", type=click.Choice(ROLES), required=True)
@@ -85,10 +83,7 @@ def create(
 
 
 @key.command(
-    "list",
-    is_listing=True,
-    is_reading=True,
-    examples=["stateward key list", "stateward key list --json"],
+    "list", "stateward key list", "stateward key list --json", is_listing=True, is_reading=True
 )
 @pass_context
 def list_(context: CliContext) -> None:
@@ -116,10 +111,8 @@ def list_(context: CliContext) -> None:
 
 @key.command(
     "link",
-    examples=[
-        "stateward key link 4k2m0f8q1s3t5v7x",
-        "stateward key link 4k2m0f8q1s3t5v7x --minutes 60",
-    ],
+    "stateward key link 4k2m0f8q1s3t5v7x",
+    "stateward key link 4k2m0f8q1s3t5v7x --minutes 60",
 )
 @click.argument("key_id", metavar="ID")
 @option(
@@ -159,7 +152,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
     )
 
 
-@key.command("revoke", examples=["stateward key revoke 4k2m0f8q1s3t5v7x"])
+@key.command("revoke", "stateward key revoke 4k2m0f8q1s3t5v7x")
 @click.argument("key_id", metavar="ID")
 @pass_context
 def revoke(context: CliContext, key_id: str) -> None:
@@ -183,10 +176,8 @@ def signing() -> None:
 
 @signing.command(
     "create",
-    examples=[
-        "stateward key signing create",
-        "stateward key signing create example.org/history --out signing.key",
-    ],
+    "stateward key signing create",
+    "stateward key signing create example.org/history --out signing.key",
 )
 @click.argument("name", metavar="[NAME]", required=False)
 @option(
@@ -231,10 +222,8 @@ def worker() -> None:
 
 @worker.command(
     "create",
-    examples=[
-        "stateward key worker create ocr --stages papers.extract --out ocr.json",
-        "stateward key worker create office --stages 'upload.*,letters.count' --out office.json",
-    ],
+    "stateward key worker create ocr --stages papers.extract --out ocr.json",
+    "stateward key worker create office --stages 'upload.*,letters.count' --out office.json",
 )
 @click.argument("name")
 @option(
@@ -268,9 +257,10 @@ def create_worker(context: CliContext, *, name: str, stages: str, out: Path) -> 
 
 @worker.command(
     "list",
+    "stateward key worker list",
+    "stateward key worker list --json",
     is_listing=True,
     is_reading=True,
-    examples=["stateward key worker list", "stateward key worker list --json"],
 )
 @pass_context
 def list_workers(context: CliContext) -> None:
@@ -300,7 +290,7 @@ def list_workers(context: CliContext) -> None:
     )
 
 
-@worker.command("revoke", examples=["stateward key worker revoke 4k2m0f8q1s3t5v7x"])
+@worker.command("revoke", "stateward key worker revoke 4k2m0f8q1s3t5v7x")
 @click.argument("key_id", metavar="ID")
 @pass_context
 def revoke_worker(context: CliContext, key_id: str) -> None:

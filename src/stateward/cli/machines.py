@@ -32,9 +32,10 @@ def machine() -> None:
 
 @machine.command(
     "list",
+    "stateward machine list",
+    "stateward machine list --jsonl",
     is_listing=True,
     is_reading=True,
-    examples=["stateward machine list", "stateward machine list --jsonl"],
 )
 @pass_context
 def list_(context: CliContext) -> None:
@@ -75,8 +76,9 @@ def _summary(each: "Machine") -> dict[str, object]:
 
 @machine.command(
     "show",
+    "stateward machine show invoices",
+    "stateward machine show invoices --json",
     is_reading=True,
-    examples=["stateward machine show invoices", "stateward machine show invoices --json"],
 )
 @click.argument("name")
 @pass_context
@@ -111,8 +113,7 @@ def _machine_named(context: CliContext, name: str) -> "Machine":
 
 
 @machine.command(
-    "check",
-    examples=["stateward machine check invoices.yaml", "stateward machine check *.yaml --json"],
+    "check", "stateward machine check invoices.yaml", "stateward machine check *.yaml --json"
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @pass_context
@@ -160,12 +161,10 @@ def _check_one(
 
 @machine.command(
     "graph",
+    "stateward machine graph invoices",
+    "stateward machine graph invoices --format svg --out invoices.svg",
+    "stateward machine graph invoices --format openflow",
     is_reading=True,
-    examples=[
-        "stateward machine graph invoices",
-        "stateward machine graph invoices --format svg --out invoices.svg",
-        "stateward machine graph invoices --format openflow",
-    ],
 )
 @click.argument("name")
 @option(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, option, pass_context
+from stateward.cli.context import CliContext, command, option, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.output import plural
 
@@ -14,15 +14,12 @@ if TYPE_CHECKING:
     from stateward.storage.outputs import AttemptResult
 
 
-@click.command(
+@command(
     "rebuild",
-    cls=Command,
+    "stateward rebuild UL_01h2k3",
+    "stateward rebuild --query 'machine:invoices status:completed'",
+    "stateward rebuild UL_01h2k3 --stage normalize",
     is_listing=True,
-    examples=[
-        "stateward rebuild UL_01h2k3",
-        "stateward rebuild --query 'machine:invoices status:completed'",
-        "stateward rebuild UL_01h2k3 --stage normalize",
-    ],
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @option("--query QUERY", "All records that match, as `stateward list` says.")

@@ -12,6 +12,7 @@ from stateward.cli.apps import check_known
 from stateward.cli.context import (
     CliContext,
     Command,
+    command,
     flag_option,
     limit_option,
     option,
@@ -60,12 +61,12 @@ QUERY_HELP = """A query is words side by side, and all must hold. Quote it: the 
 Put - or not: before a term to turn it round: 'not:status:error'."""
 
 
-@click.command(
+@command(
     "status",
-    cls=Command,
+    "stateward status UL_01h2k3",
+    "stateward status UL_01h2k3 UL_01h2k4 --json",
     is_listing=True,
     is_reading=True,
-    examples=["stateward status UL_01h2k3", "stateward status UL_01h2k3 UL_01h2k4 --json"],
 )
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @pass_context
@@ -130,18 +131,16 @@ class _Listing(Command):
         return super().parse_args(ctx, turned)
 
 
-@click.command(
+@command(
     "list",
+    "stateward list",
+    "stateward list 'status:error error:PDF_* age>2h'",
+    "stateward list --status error --machine invoices --limit 10 --jsonl",
+    "stateward list is:failed --limit 1000 --format csv",
     cls=_Listing,
     is_listing=True,
     help=f"List records, newest first.\n\n{QUERY_HELP}",
     is_reading=True,
-    examples=[
-        "stateward list",
-        "stateward list 'status:error error:PDF_* age>2h'",
-        "stateward list --status error --machine invoices --limit 10 --jsonl",
-        "stateward list is:failed --limit 1000 --format csv",
-    ],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
 @option("--status NAME", "In this status; may be given again.", to="statuses", multiple=True)
@@ -239,12 +238,12 @@ def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
     return [cells[column] for column in columns]
 
 
-@click.command(
+@command(
     "history",
-    cls=Command,
+    "stateward history UL_01h2k3",
+    "stateward history UL_01h2k3 --jsonl",
     is_listing=True,
     is_reading=True,
-    examples=["stateward history UL_01h2k3", "stateward history UL_01h2k3 --jsonl"],
 )
 @click.argument("record_id", metavar="ID")
 @pass_context
@@ -262,14 +261,11 @@ def history(context: CliContext, record_id: str) -> None:
         write_history(transitions)
 
 
-@click.command(
+@command(
     "provenance",
-    cls=Command,
+    "stateward provenance UL_01h2k3",
+    "stateward provenance UL_01h2k3 --format openlineage",
     is_reading=True,
-    examples=[
-        "stateward provenance UL_01h2k3",
-        "stateward provenance UL_01h2k3 --format openlineage",
-    ],
 )
 @click.argument("record_id", metavar="ID")
 @option(
@@ -305,11 +301,8 @@ def write_history(transitions: Sequence["Transition"]) -> None:
         write(f"{moment(transition.at)}  {wait.ljust(width)}  {transition.sentence}{by}")
 
 
-@click.command(
-    "explain",
-    cls=Command,
-    is_reading=True,
-    examples=["stateward explain UL_01h2k3", "stateward explain UL_01h2k3 --json"],
+@command(
+    "explain", "stateward explain UL_01h2k3", "stateward explain UL_01h2k3 --json", is_reading=True
 )
 @click.argument("record_id", metavar="ID")
 @pass_context
@@ -332,12 +325,12 @@ def explain(context: CliContext, record_id: str) -> None:
         write(f"what to do: {why.advice}")
 
 
-@click.command(
+@command(
     "logs",
-    cls=Command,
+    "stateward logs UL_01h2k3",
+    "stateward logs UL_01h2k3 --stage parse --jsonl",
     is_listing=True,
     is_reading=True,
-    examples=["stateward logs UL_01h2k3", "stateward logs UL_01h2k3 --stage parse --jsonl"],
 )
 @click.argument("record_id", metavar="ID")
 @option("--stage NAME", "Only of this stage.")
@@ -424,16 +417,13 @@ def _write_log_line(line: "Fields") -> None:
                 write(f"    {each}")
 
 
-@click.command(
+@command(
     "items",
-    cls=Command,
+    "stateward items UL_01h2k3 --stage normalize",
+    "stateward items UL_01h2k3 --kind canonicals --format csv",
+    "stateward items UL_01h2k3 UL_01h2k4 --kind canonicals --format csv --unique",
     is_listing=True,
     is_reading=True,
-    examples=[
-        "stateward items UL_01h2k3 --stage normalize",
-        "stateward items UL_01h2k3 --kind canonicals --format csv",
-        "stateward items UL_01h2k3 UL_01h2k4 --kind canonicals --format csv --unique",
-    ],
 )
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @option("--stage NAME", "Of this stage; otherwise of the last that has any.")
@@ -547,16 +537,13 @@ def _unique(context: CliContext, rows: Iterable["Fields"]) -> Iterator["Fields"]
         )
 
 
-@click.command(
+@command(
     "errors",
-    cls=Command,
+    "stateward errors",
+    "stateward errors --machine invoices",
+    "stateward errors --jsonl",
     is_listing=True,
     is_reading=True,
-    examples=[
-        "stateward errors",
-        "stateward errors --machine invoices",
-        "stateward errors --jsonl",
-    ],
 )
 @option("--machine NAME", "Of this machine; may be given again.", to="machines", multiple=True)
 @pass_context
@@ -577,12 +564,13 @@ def errors(context: CliContext, *, machines: tuple[str, ...]) -> None:
     )
 
 
-@click.command(
+@command(
     "counts",
+    "stateward counts",
+    "stateward counts 'machine:invoices age<1d' --json",
     cls=_Listing,
     is_listing=True,
     is_reading=True,
-    examples=["stateward counts", "stateward counts 'machine:invoices age<1d' --json"],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
 @pass_context

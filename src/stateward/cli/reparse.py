@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import CliContext, Command, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import plural, write
@@ -68,15 +68,13 @@ def _prompt(hint: "Hint") -> click.Option:
     return click.Option([f"--ask-{name}", ASK + hint.name], is_flag=True, help=help_text)
 
 
-@click.command(
+@command(
     "reparse",
+    "stateward reparse IN_01h2k3 --dry-run",
+    "stateward reparse IN_01h2k3 --reset --reason 'the hints were those of another file'",
+    "stateward reparse --outdated --query 'machine:invoices'",
     cls=ReparseCommand,
     is_listing=True,
-    examples=[
-        "stateward reparse IN_01h2k3 --dry-run",
-        "stateward reparse IN_01h2k3 --reset --reason 'the hints were those of another file'",
-        "stateward reparse --outdated --query 'machine:invoices'",
-    ],
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @option("--query QUERY", "All records that match, as `stateward list` says.")

@@ -14,8 +14,8 @@ import click
 from stateward.cli.context import (
     A_FILE,
     CliContext,
-    Command,
     Group,
+    command,
     flag_option,
     limit_option,
     option,
@@ -88,9 +88,10 @@ for _command in (link, links, revoke_link):
 
 @review.command(
     "list",
+    "stateward review list",
+    "stateward review list --jsonl",
     is_listing=True,
     is_reading=True,
-    examples=["stateward review list", "stateward review list --jsonl"],
 )
 @limit_option(default=ROWS, most=1000)
 @pass_context
@@ -105,7 +106,7 @@ def list_(context: CliContext, *, limit: int) -> None:
     context.show_rows(tasks, columns, _cells, nothing="no review is pending")
 
 
-@review.command("show", is_reading=True, examples=["stateward review show IN_01h2k3"])
+@review.command("show", "stateward review show IN_01h2k3", is_reading=True)
 @click.argument("record_id", metavar="ID")
 @pass_context
 def show(context: CliContext, *, record_id: str) -> None:
@@ -121,7 +122,7 @@ def show(context: CliContext, *, record_id: str) -> None:
     _show(context, found)
 
 
-@review.command("claim", examples=["stateward review claim IN_01h2k3"])
+@review.command("claim", "stateward review claim IN_01h2k3")
 @click.argument("record_id", metavar="ID")
 @pass_context
 def claim(context: CliContext, *, record_id: str) -> None:
@@ -137,7 +138,7 @@ def claim(context: CliContext, *, record_id: str) -> None:
         context.say(f"{task.record_id} is yours until {moment(task.claim.until)}")
 
 
-@review.command("unclaim", examples=["stateward review unclaim IN_01h2k3"])
+@review.command("unclaim", "stateward review unclaim IN_01h2k3")
 @click.argument("record_id", metavar="ID")
 @pass_context
 def unclaim(context: CliContext, *, record_id: str) -> None:
@@ -149,10 +150,8 @@ def unclaim(context: CliContext, *, record_id: str) -> None:
 
 @review.command(
     "approve",
-    examples=[
-        "stateward review approve IN_01h2k3 --reason 'compared with the paper'",
-        "stateward review approve IN_01h2k3 IN_01h2k4",
-    ],
+    "stateward review approve IN_01h2k3 --reason 'compared with the paper'",
+    "stateward review approve IN_01h2k3 IN_01h2k4",
 )
 @click.argument("record_ids", metavar="ID...", nargs=-1, required=True)
 @option("--reason TEXT", "Why; kept in the history.", to="notes")
@@ -172,10 +171,8 @@ def approve(
 
 @review.command(
     "reject",
-    examples=[
-        "stateward review reject IN_01h2k3 --reason 'page 2 is missing'",
-        "stateward review reject IN_01h2k3 --code illegible",
-    ],
+    "stateward review reject IN_01h2k3 --reason 'page 2 is missing'",
+    "stateward review reject IN_01h2k3 --code illegible",
 )
 @click.argument("record_ids", metavar="ID...", nargs=-1, required=True)
 @option("--reason TEXT", "Why; kept in the history.", to="notes")
@@ -196,12 +193,10 @@ def reject(
 
 @review.command(
     "correct",
-    examples=[
-        "stateward review correct IN_01h2k3 --set total=56.90 --set due_date=2027-02-28",
-        "stateward review correct IN_01h2k3 --none discount --reason 'there is none'",
-        "stateward review correct IN_01h2k3 --values corrected.json",
-        "stateward review correct IN_01h2k3 --move due_date=delivery_date",
-    ],
+    "stateward review correct IN_01h2k3 --set total=56.90 --set due_date=2027-02-28",
+    "stateward review correct IN_01h2k3 --none discount --reason 'there is none'",
+    "stateward review correct IN_01h2k3 --values corrected.json",
+    "stateward review correct IN_01h2k3 --move due_date=delivery_date",
 )
 @click.argument("record_id", metavar="ID")
 @_correcting
@@ -249,10 +244,8 @@ def correct(
 
 @review.command(
     "ask",
-    examples=[
-        "stateward review ask IN_01h2k3 --to bob --reason 'is this the total?'",
-        "stateward review ask IN_01h2k3 --to group:legal --set total=56.90 --blind",
-    ],
+    "stateward review ask IN_01h2k3 --to bob --reason 'is this the total?'",
+    "stateward review ask IN_01h2k3 --to group:legal --set total=56.90 --blind",
 )
 @click.argument("record_id", metavar="ID")
 @option("--to NAME", "A person, or a group as group:NAME.", required=True)
@@ -284,9 +277,10 @@ def ask(
 
 @review.command(
     "statistics",
+    "stateward review statistics",
+    "stateward review statistics --days 7 --json",
     is_listing=True,
     is_reading=True,
-    examples=["stateward review statistics", "stateward review statistics --days 7 --json"],
 )
 @option(
     "--days N",
@@ -342,8 +336,9 @@ def statistics(context: CliContext, *, days: int) -> None:
 
 @review.command(
     "export",
+    "stateward review export --gold gold.jsonl",
+    "stateward review export --gold -",
     is_reading=True,
-    examples=["stateward review export --gold gold.jsonl", "stateward review export --gold -"],
 )
 @option("--gold FILE", "The file to write, or - for stdout.", required=True)
 @pass_context
@@ -358,11 +353,7 @@ def export(context: CliContext, *, gold: str) -> None:
     context.show({"file": gold, "decisions": count}, message=f"{plural(count, 'decision')} written")
 
 
-@click.command(
-    "reprocess",
-    cls=HintedCommand,
-    examples=["stateward reprocess IN_01h2k3"],
-)
+@command("reprocess", "stateward reprocess IN_01h2k3", cls=HintedCommand)
 @click.argument("record_id", metavar="ID")
 @option("--reason TEXT", "Why; kept in the history.")
 @pass_context
@@ -390,13 +381,10 @@ def reprocess(
     )
 
 
-@click.command(
+@command(
     "advance",
-    cls=Command,
-    examples=[
-        "stateward advance IN_01h2k3 --reason 'the sequencer is down'",
-        "stateward advance --to-new-stages 'machine:invoices status:completed' --dry-run",
-    ],
+    "stateward advance IN_01h2k3 --reason 'the sequencer is down'",
+    "stateward advance --to-new-stages 'machine:invoices status:completed' --dry-run",
 )
 @click.argument("record_id", metavar="[ID]", required=False)
 @option(

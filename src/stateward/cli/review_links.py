@@ -3,19 +3,16 @@
 import click
 
 from stateward.cli.apps import one_of
-from stateward.cli.context import CliContext, Command, option, pass_context
+from stateward.cli.context import CliContext, command, option, pass_context
 from stateward.cli.output import moment
 
 HOURS_MAX = 168
 
 
-@click.command(
+@command(
     "link",
-    cls=Command,
-    examples=[
-        "stateward review link IN_01h2k3 --for anna@example.org",
-        "stateward review link IN_01h2k3 --for anna@example.org --hours 4",
-    ],
+    "stateward review link IN_01h2k3 --for anna@example.org",
+    "stateward review link IN_01h2k3 --for anna@example.org --hours 4",
 )
 @click.argument("record_id", metavar="ID")
 @option(
@@ -42,13 +39,7 @@ def link(context: CliContext, *, record_id: str, person: str, hours: float | Non
     context.show(made, str(made.url), message=message)
 
 
-@click.command(
-    "links",
-    cls=Command,
-    is_listing=True,
-    is_reading=True,
-    examples=["stateward review links IN_01h2k3"],
-)
+@command("links", "stateward review links IN_01h2k3", is_listing=True, is_reading=True)
 @click.argument("record_id", metavar="ID")
 @pass_context
 def links(context: CliContext, *, record_id: str) -> None:
@@ -71,11 +62,7 @@ def links(context: CliContext, *, record_id: str) -> None:
     )
 
 
-@click.command(
-    "revoke-link",
-    cls=Command,
-    examples=["stateward review revoke-link IN_01h2k3 link-4k2m0f8q1s3t5v7x"],
-)
+@command("revoke-link", "stateward review revoke-link IN_01h2k3 link-4k2m0f8q1s3t5v7x")
 @click.argument("record_id", metavar="ID")
 @click.argument("link_id", metavar="LINK")
 @pass_context

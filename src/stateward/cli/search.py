@@ -8,7 +8,7 @@ import click
 
 from stateward.cli.context import (
     CliContext,
-    Command,
+    command,
     flag_option,
     limit_option,
     option,
@@ -45,21 +45,18 @@ first: words are compared by their stems and need not all occur, phrases must. E
 was found. --filter compares what is known of a document, and --format writes the results for other programs."""
 
 
-@click.command(
+@command(
     "search",
-    cls=Command,
+    "stateward search rent",
+    "stateward search 'invoi* \"late payment\" -deposit machine:invoices'",
+    "stateward search rent --limit 5 --json",
+    "stateward search 'gross negligence' --type liability",
+    "stateward search 'slack tide' --pipeline reports --filter 'year>=2020'",
+    "stateward search 'slack tide' --pipeline reports --format bibtex",
+    "stateward search --rebuild",
     is_listing=True,
     help=HELP,
     is_reading=True,
-    examples=[
-        "stateward search rent",
-        "stateward search 'invoi* \"late payment\" -deposit machine:invoices'",
-        "stateward search rent --limit 5 --json",
-        "stateward search 'gross negligence' --type liability",
-        "stateward search 'slack tide' --pipeline reports --filter 'year>=2020'",
-        "stateward search 'slack tide' --pipeline reports --format bibtex",
-        "stateward search --rebuild",
-    ],
 )
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @limit_option("The most results to show.", default=HITS_DEFAULT)

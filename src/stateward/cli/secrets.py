@@ -20,7 +20,7 @@ def secrets() -> None:
     """Encrypt stored secrets: their keys, and passwords."""
 
 
-@secrets.command("create", examples=["stateward secrets create secret.keys"])
+@secrets.command("create", "stateward secrets create secret.keys")
 @click.argument("file", metavar="FILE", type=A_FILE)
 @pass_context
 def create(context: CliContext, *, file: Path) -> None:
@@ -45,7 +45,7 @@ def create(context: CliContext, *, file: Path) -> None:
     )
 
 
-@secrets.command("rotate", examples=["stateward secrets rotate"])
+@secrets.command("rotate", "stateward secrets rotate")
 @pass_context
 def rotate(context: CliContext) -> None:
     """Make a new key, and bring every stored secret under it.
@@ -69,7 +69,7 @@ def rotate(context: CliContext) -> None:
     )
 
 
-@secrets.command("seal", examples=["echo 's3cret' | stateward secrets seal"])
+@secrets.command("seal", "echo 's3cret' | stateward secrets seal")
 @pass_context
 def seal(context: CliContext) -> None:
     """Encrypt a password from standard input, for a settings file.

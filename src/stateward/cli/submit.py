@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.output import count_text, plural, write, write_table
 
@@ -36,16 +36,13 @@ def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     return labels
 
 
-@click.command(
+@command(
     "submit",
-    cls=Command,
+    "stateward submit january.csv february.csv",
+    "stateward submit --recursive inbox/ --source-type auto --label client=42",
+    "stateward submit card.csv --priority vip_customer --wait --timeout 60",
+    "curl -s https://files.example/export | stateward submit - --name export.csv",
     is_listing=True,
-    examples=[
-        "stateward submit january.csv february.csv",
-        "stateward submit --recursive inbox/ --source-type auto --label client=42",
-        "stateward submit card.csv --priority vip_customer --wait --timeout 60",
-        "curl -s https://files.example/export | stateward submit - --name export.csv",
-    ],
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @option(

@@ -14,9 +14,7 @@ from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING
 
-import click
-
-from stateward.cli.context import CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.serve import api_beside, at, listening_socket, open_api, where
 
@@ -32,14 +30,11 @@ LEVELS = ("debug", "info", "warning", "error")
 DRAINING = b"stateward: finishing what runs; once more ends at once\n"
 
 
-@click.command(
+@command(
     "up",
-    cls=Command,
-    examples=[
-        "stateward up",
-        "stateward --profile business --data /var/lib/stateward up",
-        "stateward up --until-idle",
-    ],
+    "stateward up",
+    "stateward --profile business --data /var/lib/stateward up",
+    "stateward up --until-idle",
 )
 @flag_option("--until-idle", "Do the work there is, then end; no HTTP.")
 @where
@@ -55,10 +50,8 @@ def up(context: CliContext, *, until_idle: bool, host: str | None, port: int | N
     _run(context, roles, settings, until_idle=until_idle, is_serving=not until_idle)
 
 
-@click.command(
-    "coordinator",
-    cls=Command,
-    examples=["stateward coordinator", "stateward coordinator --config /etc/stateward.yaml"],
+@command(
+    "coordinator", "stateward coordinator", "stateward coordinator --config /etc/stateward.yaml"
 )
 @pass_context
 def coordinator(context: CliContext) -> None:
@@ -69,14 +62,11 @@ def coordinator(context: CliContext) -> None:
     _run(context, ("coordinator",))
 
 
-@click.command(
+@command(
     "worker",
-    cls=Command,
-    examples=[
-        "stateward worker",
-        "stateward worker --config /etc/stateward.yaml",
-        "stateward worker --transport redis://broker:6379 --blobs /mnt/artifacts",
-    ],
+    "stateward worker",
+    "stateward worker --config /etc/stateward.yaml",
+    "stateward worker --transport redis://broker:6379 --blobs /mnt/artifacts",
 )
 @option(
     "--transport URL",
@@ -116,11 +106,7 @@ def _over(settings: "Settings", *, url: str | None, blobs: str | None) -> "Setti
     return replace(settings, transport=own, artifacts=artifacts)
 
 
-@click.command(
-    "notifier",
-    cls=Command,
-    examples=["stateward notifier", "stateward notifier --config /etc/stateward.yaml"],
-)
+@command("notifier", "stateward notifier", "stateward notifier --config /etc/stateward.yaml")
 @pass_context
 def notifier(context: CliContext) -> None:
     """Run what delivers webhooks and mail, and nothing else.
@@ -130,14 +116,11 @@ def notifier(context: CliContext) -> None:
     _run(context, ("notifier",))
 
 
-@click.command(
+@command(
     "api",
-    cls=Command,
-    examples=[
-        "stateward api",
-        "stateward api --port 9000",
-        "stateward api --config /etc/stateward.yaml --host 0.0.0.0",
-    ],
+    "stateward api",
+    "stateward api --port 9000",
+    "stateward api --config /etc/stateward.yaml --host 0.0.0.0",
 )
 @where
 @pass_context

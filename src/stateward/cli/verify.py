@@ -8,8 +8,8 @@ import click
 from stateward.cli.context import (
     A_FILE,
     CliContext,
-    Command,
     Group,
+    command,
     flag_option,
     is_unwritable,
     option,
@@ -29,26 +29,23 @@ if TYPE_CHECKING:
     from stateward.schemas import Diagnosis, Verification
 
 
-@click.command(
+@command(
     "verify",
-    cls=Command,
+    "stateward verify",
+    "stateward verify --json",
+    "stateward verify --documents",
+    "stateward verify --out checkpoint.txt",
+    "stateward verify --checkpoint /mnt/other/checkpoint.txt",
+    "stateward verify --checkpoint s3://proofs/ours/checkpoint-0000000000001234.txt --signed-by signing.key.pub",
+    "stateward verify --checkpoint checkpoint.txt --timestamp checkpoint.tsr --timestamp-roots authority.pem",
+    "stateward verify --consistency checkpoint.txt checkpoint-2.txt --out proof.json",
+    "stateward verify --consistency checkpoint.txt checkpoint-2.txt --proof proof.json",
+    "stateward verify /media/copy --read-only",
+    "stateward verify --ledger ledger/",
+    "stateward verify ledger/ --checkpoint checkpoint.txt",
+    "stateward verify export.jsonl",
+    "stateward verify history/ --checkpoint checkpoint.txt",
     is_reading=True,
-    examples=[
-        "stateward verify",
-        "stateward verify --json",
-        "stateward verify --documents",
-        "stateward verify --out checkpoint.txt",
-        "stateward verify --checkpoint /mnt/other/checkpoint.txt",
-        "stateward verify --checkpoint s3://proofs/ours/checkpoint-0000000000001234.txt --signed-by signing.key.pub",
-        "stateward verify --checkpoint checkpoint.txt --timestamp checkpoint.tsr --timestamp-roots authority.pem",
-        "stateward verify --consistency checkpoint.txt checkpoint-2.txt --out proof.json",
-        "stateward verify --consistency checkpoint.txt checkpoint-2.txt --proof proof.json",
-        "stateward verify /media/copy --read-only",
-        "stateward verify --ledger ledger/",
-        "stateward verify ledger/ --checkpoint checkpoint.txt",
-        "stateward verify export.jsonl",
-        "stateward verify history/ --checkpoint checkpoint.txt",
-    ],
 )
 @click.argument("place", metavar="[STORE|LEDGER|EXPORT]", required=False, type=A_FILE)
 @option(
@@ -435,8 +432,9 @@ export.add_command(export_items)
 
 @export.command(
     "history",
+    "stateward export history --out history/",
+    "stateward export history --out h --json",
     is_reading=True,
-    examples=["stateward export history --out history/", "stateward export history --out h --json"],
 )
 @option(
     "--out DIR",
@@ -463,9 +461,7 @@ def export_history(context: CliContext, folder: Path) -> None:
         context.say(f"written to {folder}")
 
 
-@click.command(
-    "doctor", cls=Command, is_reading=True, examples=["stateward doctor", "stateward doctor --json"]
-)
+@command("doctor", "stateward doctor", "stateward doctor --json", is_reading=True)
 @pass_context
 def doctor(context: CliContext) -> Exit:
     """Check this installation, and say how to fix what is wrong.

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import (
+    A_FILE,
+    CliContext,
+    command,
+    flag_option,
+    option,
+    pass_context,
+)
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import hand_over, write
 
@@ -34,14 +41,11 @@ MOVES_MAX = 1000
 Sight = tuple[int, int, int]
 
 
-@click.command(
+@command(
     "watch",
-    cls=Command,
+    "stateward watch inbox",
+    "stateward watch inbox --source-type auto --once",
     is_listing=True,
-    examples=[
-        "stateward watch inbox",
-        "stateward watch inbox --source-type auto --once",
-    ],
 )
 @click.argument("folder", metavar="DIR", type=A_FILE)
 @option(

@@ -37,10 +37,8 @@ def webhook() -> None:
 
 @webhook.command(
     "add",
-    examples=[
-        "stateward webhook add https://example.com/hook --event invoices.completed --event invoices.failed",
-        "stateward webhook add https://example.com/hook --event 'invoices.*' --content cloudevents",
-    ],
+    "stateward webhook add https://example.com/hook --event invoices.completed --event invoices.failed",
+    "stateward webhook add https://example.com/hook --event 'invoices.*' --content cloudevents",
 )
 @click.argument("url", metavar="URL")
 @option(
@@ -75,9 +73,10 @@ def add(
 
 @webhook.command(
     "list",
+    "stateward webhook list",
+    "stateward webhook list --jsonl",
     is_listing=True,
     is_reading=True,
-    examples=["stateward webhook list", "stateward webhook list --jsonl"],
 )
 @pass_context
 def list_(context: CliContext) -> None:
@@ -96,7 +95,7 @@ def list_(context: CliContext) -> None:
     )
 
 
-@webhook.command("show", is_reading=True, examples=["stateward webhook show WH_01h2k3"])
+@webhook.command("show", "stateward webhook show WH_01h2k3", is_reading=True)
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def show(context: CliContext, *, webhook_id: str) -> None:
@@ -108,7 +107,7 @@ def show(context: CliContext, *, webhook_id: str) -> None:
         _show(context, app.webhook(app.whole_webhook(webhook_id)))
 
 
-@webhook.command("rotate", examples=["stateward webhook rotate WH_01h2k3"])
+@webhook.command("rotate", "stateward webhook rotate WH_01h2k3")
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def rotate(context: CliContext, *, webhook_id: str) -> None:
@@ -121,7 +120,7 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
         _show(context, app.rotate_webhook(app.whole_webhook(webhook_id)))
 
 
-@webhook.command("enable", examples=["stateward webhook enable WH_01h2k3"])
+@webhook.command("enable", "stateward webhook enable WH_01h2k3")
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def enable(context: CliContext, *, webhook_id: str) -> None:
@@ -131,8 +130,7 @@ def enable(context: CliContext, *, webhook_id: str) -> None:
 
 
 @webhook.command(
-    "disable",
-    examples=["stateward webhook disable WH_01h2k3 --reason 'the receiver is being moved'"],
+    "disable", "stateward webhook disable WH_01h2k3 --reason 'the receiver is being moved'"
 )
 @click.argument("webhook_id", metavar="ID")
 @option("--reason TEXT", "Why; shown with the endpoint.", default="")
@@ -146,7 +144,7 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
         _show(context, app.disable_webhook(app.whole_webhook(webhook_id), reason=reason or None))
 
 
-@webhook.command("remove", examples=["stateward webhook remove WH_01h2k3"])
+@webhook.command("remove", "stateward webhook remove WH_01h2k3")
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def remove(context: CliContext, *, webhook_id: str) -> None:
@@ -157,7 +155,7 @@ def remove(context: CliContext, *, webhook_id: str) -> None:
     context.show({"removed": webhook_id}, message=f"{webhook_id} is removed")
 
 
-@webhook.command("ping", examples=["stateward webhook ping WH_01h2k3"])
+@webhook.command("ping", "stateward webhook ping WH_01h2k3")
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def ping(context: CliContext, *, webhook_id: str) -> Exit:
@@ -170,9 +168,10 @@ def ping(context: CliContext, *, webhook_id: str) -> Exit:
 
 @webhook.command(
     "log",
+    "stateward webhook log",
+    "stateward webhook log WH_01h2k3 --state pending",
     is_listing=True,
     is_reading=True,
-    examples=["stateward webhook log", "stateward webhook log WH_01h2k3 --state pending"],
 )
 @click.argument("webhook_id", metavar="[ID]", required=False)
 @option("--record ID", "Only deliveries about this record.", to="record_id")
@@ -210,7 +209,7 @@ def log(
         _show_delivery(context, delivery)
 
 
-@webhook.command("dead", is_listing=True, is_reading=True, examples=["stateward webhook dead"])
+@webhook.command("dead", "stateward webhook dead", is_listing=True, is_reading=True)
 @click.argument("webhook_id", metavar="[ID]", required=False)
 @limit_option(default=50, most=1000)
 @pass_context
@@ -224,11 +223,9 @@ def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
 
 @webhook.command(
     "replay",
-    examples=[
-        "stateward webhook replay --dead",
-        "stateward webhook replay WH_01h2k3 --message msg_UL_01h2k3_4",
-        "stateward webhook replay WH_01h2k3 --since 2026-01-31T00:00:00Z",
-    ],
+    "stateward webhook replay --dead",
+    "stateward webhook replay WH_01h2k3 --message msg_UL_01h2k3_4",
+    "stateward webhook replay WH_01h2k3 --since 2026-01-31T00:00:00Z",
 )
 @click.argument("webhook_id", metavar="[ID]", required=False)
 @option("--message ID", "Only this message.", to="message_id")
@@ -265,7 +262,7 @@ def replay(
     context.show({"replayed": count}, f"{plural(count, 'message')} will be delivered again")
 
 
-@webhook.command("listen", examples=["stateward webhook listen --port 9000 --count 1"])
+@webhook.command("listen", "stateward webhook listen --port 9000 --count 1")
 @option("--host", "The address to listen at.", default="127.0.0.1", show_default=True)
 @option(
     "--port N",

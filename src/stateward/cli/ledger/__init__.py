@@ -63,12 +63,10 @@ def duration(text: str) -> timedelta:
 
 @ledger.command(
     "state",
+    "stateward ledger state ledger/ doc:123",
+    "stateward ledger state ledger/ --long --state failed",
+    "stateward ledger state export.jsonl --json",
     is_listing=True,
-    examples=[
-        "stateward ledger state ledger/ doc:123",
-        "stateward ledger state ledger/ --long --state failed",
-        "stateward ledger state export.jsonl --json",
-    ],
 )
 @click.argument("ledger_path", metavar="DIR|FILE", type=A_FILE)
 @click.argument("doc_ids", metavar="[DOC_ID]...", nargs=-1)
@@ -108,7 +106,7 @@ def state(
             write(f"{doc_id}  {name}")
 
 
-@ledger.command("next", examples=["stateward ledger next ledger/ doc:123"])
+@ledger.command("next", "stateward ledger next ledger/ doc:123")
 @ledger_argument
 @click.argument("doc_id")
 @pass_context
@@ -153,11 +151,9 @@ def _states(
 
 @ledger.command(
     "history",
+    "stateward ledger history ledger/ doc:123",
+    "stateward ledger history ledger/ doc:123 --jsonl",
     is_listing=True,
-    examples=[
-        "stateward ledger history ledger/ doc:123",
-        "stateward ledger history ledger/ doc:123 --jsonl",
-    ],
 )
 @ledger_argument
 @click.argument("doc_id")
@@ -215,9 +211,7 @@ def _list_documents(
         context.say(f"and more; --limit {most * 10} shows more of them")
 
 
-@ledger.command(
-    "stats", examples=["stateward ledger stats ledger/", "stateward ledger stats ledger/ --json"]
-)
+@ledger.command("stats", "stateward ledger stats ledger/", "stateward ledger stats ledger/ --json")
 @ledger_argument
 @pass_context
 def stats(context: CliContext, ledger_path: Path) -> None:
@@ -269,11 +263,9 @@ def stats(context: CliContext, ledger_path: Path) -> None:
 
 @ledger.command(
     "stuck",
+    "stateward ledger stuck ledger/ --older-than 6h",
+    "stateward ledger stuck ledger/ --state parsing",
     is_listing=True,
-    examples=[
-        "stateward ledger stuck ledger/ --older-than 6h",
-        "stateward ledger stuck ledger/ --state parsing",
-    ],
 )
 @ledger_argument
 @option("--older-than", "How long it has been there: 90m, 6h, 2d.", default="6h", show_default=True)
@@ -311,10 +303,8 @@ def stuck(
 
 @ledger.command(
     "query",
+    "stateward ledger query ledger/ 'SELECT new_state, count(*) FROM ledger GROUP BY ALL'",
     is_listing=True,
-    examples=[
-        "stateward ledger query ledger/ 'SELECT new_state, count(*) FROM ledger GROUP BY ALL'"
-    ],
 )
 @ledger_argument
 @click.argument("sql", metavar="SQL")
@@ -339,11 +329,9 @@ def query(context: CliContext, ledger_path: Path, sql: str) -> None:
 
 @ledger.command(
     "watch",
+    "stateward ledger watch ledger/",
+    "stateward ledger watch ledger/ --after 0 --until-idle --jsonl",
     is_listing=True,
-    examples=[
-        "stateward ledger watch ledger/",
-        "stateward ledger watch ledger/ --after 0 --until-idle --jsonl",
-    ],
 )
 @ledger_argument
 @option(

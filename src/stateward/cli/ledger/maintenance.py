@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import (
+    A_FILE,
+    CliContext,
+    command,
+    flag_option,
+    option,
+    pass_context,
+)
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
     execute,
@@ -21,10 +28,8 @@ from stateward.cli.output import plural, write_table, write_text
 KEY_BYTES_MAX = 4096
 
 
-@click.command(
-    "compact",
-    cls=Command,
-    examples=["stateward ledger compact ledger/", "stateward ledger compact ledger/ --no-pack"],
+@command(
+    "compact", "stateward ledger compact ledger/", "stateward ledger compact ledger/ --no-pack"
 )
 @ledger_argument
 @flag_option("--no-pack", "Compress nothing: quicker, for just before something risky.")
@@ -50,9 +55,7 @@ def compact(context: CliContext, *, ledger_path: Path, no_pack: bool) -> None:
         )
 
 
-@click.command(
-    "snapshots", cls=Command, is_listing=True, examples=["stateward ledger snapshots ledger/"]
-)
+@command("snapshots", "stateward ledger snapshots ledger/", is_listing=True)
 @ledger_argument
 @pass_context
 def snapshots(context: CliContext, ledger_path: Path) -> None:
@@ -70,13 +73,10 @@ def snapshots(context: CliContext, ledger_path: Path) -> None:
     write_table(("snapshot", "made", "seq", "documents", "of"), rows)
 
 
-@click.command(
+@command(
     "rollback",
-    cls=Command,
-    examples=[
-        "stateward ledger rollback ledger/ 2025-10-04",
-        "stateward ledger rollback ledger/ 17 --reason 'a bad run' --yes",
-    ],
+    "stateward ledger rollback ledger/ 2025-10-04",
+    "stateward ledger rollback ledger/ 17 --reason 'a bad run' --yes",
 )
 @ledger_argument
 @click.argument("to", metavar="SNAPSHOT")
@@ -113,14 +113,11 @@ def rollback(
         )
 
 
-@click.command(
+@command(
     "archive",
-    cls=Command,
+    "stateward ledger archive ledger/",
+    "stateward ledger archive ledger/ --remove-up-to 1000000 --reason 'kept 7 years' --yes",
     is_listing=True,
-    examples=[
-        "stateward ledger archive ledger/",
-        "stateward ledger archive ledger/ --remove-up-to 1000000 --reason 'kept 7 years' --yes",
-    ],
 )
 @ledger_argument
 @option("--remove-up-to SEQ", "Remove archived files up to this seq.", type=click.IntRange(1))
@@ -158,14 +155,11 @@ def archive(
         context.say(f"{plural(len(infos), 'file')} would be removed; add --yes to do it")
 
 
-@click.command(
+@command(
     "checkpoint",
-    cls=Command,
-    examples=[
-        "stateward ledger checkpoint ledger/ --out checkpoint.txt",
-        "stateward ledger checkpoint ledger/ --sign-with key --export-to /mnt/other/checkpoints",
-        "stateward ledger checkpoint ledger/ --export-to https://audit.example.org/checkpoints --json",
-    ],
+    "stateward ledger checkpoint ledger/ --out checkpoint.txt",
+    "stateward ledger checkpoint ledger/ --sign-with key --export-to /mnt/other/checkpoints",
+    "stateward ledger checkpoint ledger/ --export-to https://audit.example.org/checkpoints --json",
 )
 @ledger_argument
 @option("--out FILE", "Write it there instead of to stdout.", type=A_FILE)

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, Command, flag_option, option, pass_context
+from stateward.cli.context import (
+    A_FILE,
+    CliContext,
+    command,
+    flag_option,
+    option,
+    pass_context,
+)
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import accept_loss, execute
 from stateward.cli.output import plural, span, write_table, write_text
@@ -24,16 +31,13 @@ SAID_EVERY_S = 10.0
 PLACES_SHOWN = 10
 
 
-@click.command(
+@command(
     "migrate",
-    cls=Command,
-    examples=[
-        "stateward ledger migrate ledger.jsonl --report report.txt",
-        "stateward ledger migrate ledger.jsonl --output ledger/ --yes",
-        "stateward ledger migrate old/ledger.jsonl --in-place --mapping words.yaml --yes",
-        "stateward ledger migrate ledger.jsonl --output ledger/ --rollback --yes",
-        "stateward ledger migrate old/ --prune-backups --days 60 --yes",
-    ],
+    "stateward ledger migrate ledger.jsonl --report report.txt",
+    "stateward ledger migrate ledger.jsonl --output ledger/ --yes",
+    "stateward ledger migrate old/ledger.jsonl --in-place --mapping words.yaml --yes",
+    "stateward ledger migrate ledger.jsonl --output ledger/ --rollback --yes",
+    "stateward ledger migrate old/ --prune-backups --days 60 --yes",
 )
 @click.argument("source", metavar="FILE|DIR", type=A_FILE)
 @option("--output DIR", "The new ledger: a new folder.", type=A_FILE)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, Command, option, pass_context
+from stateward.cli.context import A_FILE, CliContext, command, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
     accept_loss,
@@ -112,11 +112,11 @@ def _read_checkpoint(path: Path | None) -> str | None:
     return None if path is None else kept_text(path.read_bytes())
 
 
-@click.command(
+@command(
     "repair",
-    cls=Command,
+    "stateward ledger repair ledger/",
+    "stateward ledger repair ledger/ --yes",
     is_listing=True,
-    examples=["stateward ledger repair ledger/", "stateward ledger repair ledger/ --yes"],
 )
 @ledger_argument
 @execute
@@ -153,13 +153,10 @@ def repair(context: CliContext, *, ledger_path: Path, execute: bool, accept_loss
     return Exit.FOUND_PROBLEMS if left else Exit.OK
 
 
-@click.command(
+@command(
     "prove",
-    cls=Command,
-    examples=[
-        "stateward ledger prove ledger/ 17",
-        "stateward ledger prove ledger/ 17 --checkpoint checkpoint.txt --json",
-    ],
+    "stateward ledger prove ledger/ 17",
+    "stateward ledger prove ledger/ 17 --checkpoint checkpoint.txt --json",
 )
 @ledger_argument
 @click.argument("seq", type=click.IntRange(1))
@@ -195,9 +192,7 @@ def prove(context: CliContext, *, ledger_path: Path, seq: int, checkpoint: Path 
     return Exit.OK if is_proved else Exit.FOUND_PROBLEMS
 
 
-@click.command(
-    "export", cls=Command, examples=["stateward ledger export ledger/ --out ledger.jsonl"]
-)
+@command("export", "stateward ledger export ledger/ --out ledger.jsonl")
 @ledger_argument
 @option("--out FILE", "A new file.", type=A_FILE, required=True)
 @pass_context

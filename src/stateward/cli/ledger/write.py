@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, option, pass_context
+from stateward.cli.context import CliContext, command, option, pass_context
 from stateward.cli.ledger.options import json_object, ledger_argument, writing
 from stateward.cli.output import plural
 
@@ -22,7 +22,7 @@ FIELDS = (
 """Of a line of JSON: what is not one of these is a slip of the pen, and must not be dropped."""
 
 
-@click.command("init", cls=Command, examples=["stateward ledger init ledger/"])
+@command("init", "stateward ledger init ledger/")
 @ledger_argument
 @pass_context
 def init(context: CliContext, ledger_path: Path) -> None:
@@ -38,13 +38,10 @@ def init(context: CliContext, ledger_path: Path) -> None:
     )
 
 
-@click.command(
+@command(
     "append",
-    cls=Command,
-    examples=[
-        "stateward ledger append ledger/ doc:123 pending --adapter pubmed",
-        "stateward ledger append ledger/ --from moves.jsonl",
-    ],
+    "stateward ledger append ledger/ doc:123 pending --adapter pubmed",
+    "stateward ledger append ledger/ --from moves.jsonl",
 )
 @ledger_argument
 @click.argument("doc_id", required=False)
