@@ -227,3 +227,90 @@ def test_a_dash_beside_values_within_their_range_is_no_flag(
 @pytest.mark.parametrize(("flag", "means"), [("✓ Within range", "N"), ("● High", "H")])
 def test_a_sign_before_a_word_that_is_a_flag_belongs_to_it(flag: str, means: str) -> None:
     assert flag_of_words(flag) == means
+
+
+def test_a_name_wider_than_its_heading_is_no_value(tmp_path: Path) -> None:
+    """The heading of the values stands left of where names end, and the value between two lines of its name."""
+    long = ("Total Iron Binding Capacity", "(TIBC) of today")
+    places, y = [*line(80, "Test", "", "Unit", "Reference Range"), (150.0, 80.0, "Result")], 100.0
+    for row in (GLUCOSE, long, SODIUM, TSH):
+        if row is long:
+            places += [(50, y, long[0]), (50, y + 11, long[1])]
+            places += line(y + 5.5, "", "403", "ug/dL", "250 - 450")
+        else:
+            places += line(y, *row)
+        y += 11 * (1 + (row is long)) + 7
+
+    found = results(tmp_path, printed(*places))
+
+    assert told(found) == [GLUCOSE, (" ".join(long), "403", "ug/dL", "250 - 450"), SODIUM, TSH]
+
+
+def test_a_unit_broken_in_two_lines_is_whole(tmp_path: Path) -> None:
+    places = [
+        *line(80, *HEADING), *line(100, *GLUCOSE), (240, 118, "mL/min/1."), *line(123.5, "eGFR", "61"),
+        (330, 123.5, "> 60"), (240, 129, "73m2"), *line(147, *SODIUM),
+    ]  # fmt: skip
+
+    found = results(tmp_path, printed(*places))
+
+    assert told(found)[1] == ("eGFR", "61", "mL/min/1.73m2", "> 60")
+
+
+def test_every_line_of_a_range_below_its_row_belongs_to_it(tmp_path: Path) -> None:
+    ages = ("Non pregnant: 2.8 - 29.2", "Pregnant: 9.7 - 208.5", "Postmenopausal: 1.8 - 20.3")
+    places = [*line(80, *HEADING), *line(100, "Prolactin", "11.0", "ng/mL")]
+    places += [(330, 112 + 13 * at, text) for at, text in enumerate(ages)]
+
+    found = results(tmp_path, printed(*places, *line(160, *TSH)))
+
+    assert told(found) == [("Prolactin", "11.0", "ng/mL", "; ".join(ages)), TSH]
+
+
+def test_a_method_in_small_print_behind_a_name_is_no_part_of_it(tmp_path: Path) -> None:
+    paper = Paper()
+    paper.page()
+    paper.text(50, 40, "Example Laboratory, a report of results for a test document, Mr. Example")
+    for at, row in enumerate((HEADING, GLUCOSE, SODIUM)):
+        for x, text in zip(COLUMNS, row, strict=True):
+            paper.text(x, 80 + 14 * at, text)
+    paper.text(90, 94, "(Hexokinase)", size=6.5)
+
+    assert told(results(tmp_path, paper.pdf())) == [GLUCOSE, SODIUM]
+
+
+def test_a_line_lists_results_with_commas_in_their_names(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Calcium, Total 8.9 mg/dL (8.7 - 10.4); Urea 30.0 mg/dL (13.0 - 43.0)"),),
+        ((50, "Sodium 141 mmol/L (136 - 145); TSH 6.20 mIU/L (0.40 - 4.50)"),),
+    )
+
+    assert [row[:3] for row in told(found)] == [
+        ("Calcium, Total", "8.9", "mg/dL"), ("Urea", "30.0", "mg/dL"),
+        ("Sodium", "141", "mmol/L"), ("TSH", "6.20", "mIU/L"),
+    ]  # fmt: skip
+
+
+def test_criteria_of_a_disease_below_their_heading_are_no_results(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        tuple(zip(COLUMNS, HEADING, strict=True)),
+        tuple(zip(COLUMNS, GLUCOSE, strict=True)),
+        ((50, "ADA criteria for diabetes"),),
+        ((50, "Fasting plasma glucose"), (190, ">= 126 mg/dL")),
+        ((50, "HbA1c"), (190, ">= 6.5 %")),
+    )
+
+    assert told(found) == [GLUCOSE]
+
+
+def test_a_range_below_a_row_that_could_not_be_read_is_no_fault(tmp_path: Path) -> None:
+    names = ("Dr. A. Example", "Consultant Pathologist", "Reg. No: 44719")
+    table = tuple(tuple(zip(COLUMNS, row, strict=True)) for row in (HEADING, GLUCOSE, SODIUM))
+
+    found = read_plain(
+        tmp_path, *table, *(((50, name), (330, name)) for name in names), ((50, "Page 1 - 2"),)
+    )
+
+    assert told(found) == [GLUCOSE, SODIUM]

@@ -36,7 +36,7 @@ SAME_WITHIN = Decimal("0.03")  # two units of one result, each rounded as printe
 
 def take_range(last: Row, row: Row) -> bool:
     """Take a line below a row that says its range and maybe its unit: `Ref. Interval : 4.0 - 11.0`, `g/L (64 - 83)`."""
-    if row.page != last.page or row.base - last.base > NEAR * last.height:
+    if row.page != last.page or row.base - last.base > NEAR * last.height or not last.values:
         return False
     unit_beside, range_beside, _ = split_unit_and_range(
         last.texts.get("unit", ""), last.texts.get("range", "")

@@ -28,6 +28,7 @@ from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import ordinal_of
 
+SMALL_SHARE = 0.85  # of the height of a name
 SUPERSCRIPT = 0.8  # of the height of a line: a smaller number behind a name is a footnote
 # Flags that no name ends with; B and C do not count, because vitamins do.
 FLAGS_APART = frozenset({"H", "L", "HH", "LL"})  # and signs, such as + or (*)
@@ -292,6 +293,17 @@ def _name_elsewhere(texts: dict[str, str]) -> str:
     return ""
 
 
+def _small_brackets(words: Sequence[PdfWord]) -> int:
+    """How many words stand before brackets in small print at the end of a name: a method, which stays a remark."""
+    if not words or not words[-1].text.endswith((")", "]")):
+        return len(words)
+    height = words[0].bottom - words[0].top
+    at = len(words)
+    while at > 1 and words[at - 1].bottom - words[at - 1].top < SMALL_SHARE * height:
+        at -= 1
+    return at if at < len(words) and words[at].text[:1] in "([" else len(words)
+
+
 def _name(words: Sequence[PdfWord], line: PdfLine) -> str:
     """A name without footnote numbers in small print behind it, and without the dots that lead to its value."""
     kept = list(words)
@@ -301,6 +313,7 @@ def _name(words: Sequence[PdfWord], line: PdfLine) -> str:
         and len(kept[-1].text) <= 3
     ):
         kept.pop()
+    kept = kept[: _small_brackets(kept)]
     name = without_leaders(" ".join(word.text for word in kept))[:NAME_CHARS_MAX]
     bare = _COUNTER.sub("", name)
     return bare if is_name(bare) else name

@@ -90,6 +90,16 @@ COMMENT_CHARS_MAX = 2000
 SECTION_WORDS_MAX = 7
 SMALL_NAMES_MIN = 3
 SENTENCE_WORDS_MIN = 3
+EXPLAINING = frozenset(
+    {
+        "interpretation",
+        "interpretations",
+        "criteria",
+        "guidelines",
+        "interprétation",
+        "interpretación",
+    }
+)
 _OPEN_END = re.compile(r"(?:[,/(\-–]|\b(?:and|und|et|y|of|de|der|in|im|mit|with))$", re.IGNORECASE)
 
 Lines = Sequence[PdfLine]
@@ -348,12 +358,18 @@ class _Table:
 
     def _is_of_remarks(self, row: Row) -> bool:
         """Whether a line stands below a heading of remarks, or is one: what is no known test there is no result."""
-        if fold(name_of(row)) in REMARK_HEADINGS and not row.values:
+        if _heads_remarks(row):
             self._is_remark = True
             return True
-        kinds = {read_value(split_value(text).value).kind for text, _ in row.values}
+        values = [read_value(split_value(text).value) for text, _ in row.values]
         is_told = is_name(row.name) or is_known_unit(row.texts.get("unit", ""))
-        if _is_title(row) or (is_told and kinds & {"quantity", "titre", "ordinal"}):
+        # `Fasting glucose >= 126 mg/dL` of a list of criteria is compared with nothing.
+        is_result = any(
+            each.kind in ("quantity", "titre", "ordinal")
+            and (not each.comparator or row.texts.get("range"))
+            for each in values
+        )
+        if _is_title(row) or (is_told and is_result):
             self._is_remark = False
         return self._is_remark
 
@@ -504,7 +520,8 @@ class _Table:
         last = self._rows[-1] if self._rows else None
         text = row.values[0][0]
         is_text = read_value(split_value(text).value).kind in ("text", "unread", "none")
-        if last is not None and row.base - last.base < NEAR * last.height * 1.5 and is_text:
+        is_below = last is not None and row.base - last.base < NEAR * last.height * 1.5
+        if last is not None and last.values and is_below and is_text:
             value, date = last.values[0]
             is_number = is_result(split_value(value).value) or not re.search(r"[^\W\d]", value)
             if is_number:  # a number does not go on as words, nor does a damaged one
@@ -644,6 +661,7 @@ class _Table:
             is_next = is_next and not is_known_unit(row.texts[role])
             last.texts[role] = f"{before}{'; ' if is_next else ' '}{row.texts[role]}".strip(" ;")
         last.words += row.words
+        last.base = row.base
 
     def _remark(self, row: Row) -> None:
         self._let_go()
@@ -698,6 +716,15 @@ def _names_begin_small(rows: Sequence[Row]) -> bool:
 def _repeats_headings(row: Row) -> bool:
     """Whether the unit and the range of a row are their headings: numbers of samples, above the first result."""
     return all(column_of(row.texts.get(role, "")) == role for role in ("unit", "range"))
+
+
+def _heads_remarks(row: Row) -> bool:
+    """Whether a line by itself names what follows as remarks: `Note:`, `Interpretation of vitamin D levels`."""
+    text = name_of(row)
+    words = fold(text).split()
+    is_alone = len(cells(row.words)) == 1 and not re.search(r"[.:=<>]\s*\S", text)
+    is_about = len(words) <= SECTION_WORDS_MAX and not EXPLAINING.isdisjoint(words)
+    return bool(words) and is_alone and (" ".join(words) in REMARK_HEADINGS or is_about)
 
 
 def _without_limits(name: str) -> str:

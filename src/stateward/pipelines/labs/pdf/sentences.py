@@ -121,6 +121,8 @@ def _measured_statement(line: PdfLine) -> list[Told]:
         is_measured = read_value(parts.value).kind == "quantity" and is_known_unit(parts.unit)
         if not is_measured or not any(map(str.isalpha, "".join(words[:at]))):
             continue
+        if any(word.endswith(";") for word in words[:at]):  # one of several in a line
+            return []
         parts.range = parts.range or " ".join(others)
         is_whole = not others or (len(others) == 1 and is_bracketed(others[0]))
         return [(" ".join(words[:at]).rstrip(" :="), parts)] if is_whole else []
@@ -252,7 +254,13 @@ def _pieces(text: str) -> Sequence[str]:
     text = text.strip(" .;,")
     if _result(text):  # `Bilirubin, Total 0.5 mg/dL` is one
         return [text]
-    return [piece for each in re.split(r"[;,](?=\s|$)", text) if (piece := each.strip(" .;,"))]
+    # A comma may stand in a name: `Calcium, Total 8.9 mg/dL; Urea 30 mg/dL`.
+    pieces = _split_at(";", text)
+    return pieces if len(pieces) > 1 and all(map(_result, pieces)) else _split_at("[;,]", text)
+
+
+def _split_at(sign: str, text: str) -> list[str]:
+    return [piece for each in re.split(rf"{sign}(?=\s|$)", text) if (piece := each.strip(" .;,"))]
 
 
 def _result(piece: str) -> Told | None:
@@ -264,5 +272,6 @@ def _result(piece: str) -> Told | None:
             name = " ".join(words[:count]).rstrip(":=")
             if re.match(r"[<>≤≥]?[0-9]", words[count]) and is_name(name):
                 parts = parts_in_any_order(words[count:])
-                return None if parts is None else (name, parts)
+                if parts is not None:  # `ALT (SGPT) 46 U/L (10 -` is no name of 49
+                    return name, parts
     return None

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
-from stateward.pipelines.labs.pdf.cells import is_result, split_value
+from stateward.pipelines.labs.pdf.cells import cells, is_result, split_value
 from stateward.pipelines.labs.pdf.layout import Layout
 from stateward.pipelines.labs.pdf.line import VALUE_ROLES
 from stateward.pipelines.labs.pdf.methods import is_bracketed
@@ -34,6 +34,7 @@ MIDDLE_OFF = 1.0  # points
 BLANK = 0.2  # of the height
 SPILL = 1.0  # points: a name reaches so much beyond its column
 SMALL_PRINT = 0.88  # of the height of a row
+BRACKETS_MIN = 3  # methods in brackets, before every line of brackets is one
 FEET_MIN = 2  # names with their value beside the last line
 MIDDLES_MIN = 2  # names over several lines, where rows stand no farther apart than lines
 LINES_MAX = 12  # of one row
@@ -62,18 +63,36 @@ def join_rows(layout: Layout, seen: Sequence[Seen]) -> list[Seen]:
     if all(each.has_value and each.has_name for each in lines):
         return list(seen)
     name_at = _name_at(layout)
-    measured = [at for at, each in enumerate(lines) if each.is_measured]
-    inside = lines[: measured[-1] + 1] if measured else []  # below may stand who signed
-    edge = max((words[-1].x1 for each in inside if (words := each.columns.get(name_at))), default=0)
-    fits = lambda first, second: _fits(first.columns[name_at], second.columns[name_at], edge)  # noqa: E731
+    end = _end_of_rows(lines)
+    lines, below = lines[:end], lines[end:]
+    edge = max((words[-1].x1 for each in lines if (words := each.columns.get(name_at))), default=0)
+    brackets = [each for each in lines if _is_bare_bracket(each)]
+    is_habit = len(brackets) >= max(BRACKETS_MIN, sum(each.has_value for each in lines) / 2)
+
+    def fits(first: _Line, second: _Line) -> bool:
+        is_method = is_habit and _is_bare_bracket(second)
+        return is_method or _fits(first.columns[name_at], second.columns[name_at], edge)
+
     is_wrapped = lambda group: _is_wrapped(group, fits, edge)  # noqa: E731
     readings = [
         joined
         for groups in (_by_distance(lines), _by_middle(lines, is_wrapped))
-        if (joined := [*_join(groups, is_wrapped, name_at)])
+        if groups
+        and (joined := [*_join([*groups, *([each] for each in below)], is_wrapped, name_at)])
     ]
     # The one that leaves fewest lines without a value.
     return min(readings, key=len, default=list(seen))
+
+
+def _end_of_rows(lines: Group) -> int:
+    """Where the rows of a table end, with the lines that may belong to the last one: below may stand who signed."""
+    end = max((at for at, each in enumerate(lines) if each.is_measured), default=-1) + 1
+    while 0 < end < len(lines) and not lines[end].has_value:
+        last = lines[end - 1].line
+        if lines[end].base - last.base > WITHIN_MAX * last.height:
+            break
+        end += 1
+    return end
 
 
 def _join(
@@ -95,8 +114,14 @@ def _join(
 
 def _by_columns(layout: Layout, line: PdfLine, words: Sequence[PdfWord]) -> _Line:
     columns: dict[int, list[PdfWord]] = {}
-    for word in words:
-        columns.setdefault(layout.column_at(word), []).append(word)
+    name_at = _name_at(layout)
+    for cell in cells(words):
+        places = [layout.column_at(word) for word in cell]
+        others = [word.text for word, at in zip(cell, places, strict=True) if at != name_at]
+        # A name that is wider than its heading reaches over the border, and has no number there.
+        is_name_cell = places[0] == name_at and not any(map(_is_number, others))
+        for word, at in zip(cell, places, strict=True):
+            columns.setdefault(name_at if is_name_cell else at, []).append(word)
     roles = {layout.columns[at].role for at in columns}
     values = [
         " ".join(word.text for word in found)
@@ -111,6 +136,15 @@ def _by_columns(layout: Layout, line: PdfLine, words: Sequence[PdfWord]) -> _Lin
         for role, text in ((layout.columns[at].role, " ".join(word.text for word in found)),)
     )
     return _Line(line, columns, bool(values), "test" in roles, is_measured)
+
+
+def _is_bare_bracket(each: _Line) -> bool:
+    """Whether a line is a method in brackets and nothing else."""
+    return not each.has_value and is_bracketed(each.line.text) and says_method(each.line.text)
+
+
+def _is_number(text: str) -> bool:
+    return is_result(split_value(text).value)
 
 
 def _name_at(layout: Layout) -> int:
@@ -263,10 +297,20 @@ def _is_inside(own: str, title: str) -> bool:
 def _joined(group: Group) -> Seen:
     """Lines of one row as the line of its value: column by column, each from the top."""
     line = next(each.line for each in group if each.has_value)
-    order = sorted({at for each in group for at in each.columns})
-    words = [word for at in order for each in group for word in each.columns.get(at, ())]
+    words = [
+        word
+        for at in sorted({at for each in group for at in each.columns})
+        for word in _whole_unit([word for each in group for word in each.columns.get(at, ())])
+    ]
     text = " ".join(word.text for word in words)
     return replace(line, words=words, text=text), words
+
+
+def _whole_unit(words: list[PdfWord]) -> list[PdfWord]:
+    """The words of a column, of which a unit that is broken in two lines is one: `mL/min/1.` and `73m2`."""
+    text = "".join(word.text for word in words)
+    is_broken = len(words) > 1 and "/" in text and is_known_unit(text)
+    return [replace(words[0], text=text)] if is_broken else words
 
 
 def _words(each: _Line) -> list[PdfWord]:
