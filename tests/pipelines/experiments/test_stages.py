@@ -161,6 +161,19 @@ def test_a_heading_with_a_gap_is_no_preamble_and_refused(tmp_path: Path) -> None
     assert code("id,,age\n1101,John,30\n1102,Julie,26\n", tmp_path) == "BAD_HEADER"
 
 
+def test_a_heading_that_comes_again_is_numbered_and_noted(tmp_path: Path) -> None:
+    found = run("decade,age,male,female,male\n1900,113,1,2,0.25\n1910,103,3,4,0.75\n", tmp_path)
+
+    assert {name: item["mean"] for name, item in columns(found).items() if "male" in name} == {
+        "male": "2", "female": "3", "male (2)": "0.5",
+    }  # fmt: skip
+    assert [note.partition(":")[0] for note in found.notes] == ["HEADING_NUMBERED"]
+
+
+def test_a_row_in_which_most_headings_come_again_is_refused(tmp_path: Path) -> None:
+    assert code("q,response,response,response\n1,2,3,4\n2,3,4,5\n", tmp_path) == "BAD_HEADER"
+
+
 def test_a_spreadsheet_that_is_no_xlsx_is_refused_as_one(tmp_path: Path) -> None:
     assert code(archive({"xl/workbook.bin": "x"}), tmp_path) == "UNSUPPORTED_FORMAT"
 

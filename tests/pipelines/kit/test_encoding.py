@@ -49,3 +49,12 @@ def test_an_unknown_hint_is_refused(tmp_path: Path) -> None:
         encoding_of(tmp_path, b"x", hint="klingon")
 
     assert caught.value.code == "BAD_HINT"
+
+
+def test_accents_inside_of_names_are_no_chinese(tmp_path: Path) -> None:
+    """Of names that a program damaged each accent became two bytes, which are a common character of GB 18030."""
+    path = tmp_path / "names.csv"
+    names = (b"Pen\xcc\xa9lope,Madrid\n", b"Jos\xcc\xa9phine,Paris\n", b"Br\xcc\xb1hlen,Berlin\n")
+    path.write_bytes(b"name,town\n" + b"".join(names) * 8)
+
+    assert find_encoding(path).name not in ("gb18030", "euc_kr", "big5", "cp932")

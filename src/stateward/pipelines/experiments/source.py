@@ -66,6 +66,8 @@ LABELS_ROW = "LABELS_ROW"
 _FORMULA = re.compile(r"(?=.*[0-9])(?:[A-Z][a-z]?[0-9]{0,2}){2,6}")
 MISSING_TOLD = "MISSING_TOLD"
 HEADER_REPEATED = "HEADER_REPEATED"
+HEADING_NUMBERED = "HEADING_NUMBERED"
+REPEATS_SHARE = 3  # one heading of so many may come again
 SHEET_LEFT_OUT = "SHEET_LEFT_OUT"
 # `missing = -999`, `No data: -9999.0`, `Fehlwert: -99`: a number, which alone could be a value.
 _MISSING_TOLD = re.compile(
@@ -365,7 +367,8 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
         notes.append(
             f"{NO_HEADER}: the first row of {plan.name} holds numbers; columns are numbered"
         )
-    headings = _headings(first, plan, settings) if has_header else _numbered_names(first, plan)
+    names = _told_apart(first, plan, notes) if has_header else first
+    headings = _headings(names, plan, settings) if has_header else _numbered_names(first, plan)
     units: dict[str, str] = {}
     below = records[1:] if has_header else records
     if plan.schema is None and has_header and _is_units_row(below, settings):
@@ -577,6 +580,29 @@ def _is_data(cells: Sequence[str]) -> bool:
         except CellFault:
             return False
     return True
+
+
+def _told_apart(cells: Sequence[str], plan: _Plan, notes: list[str]) -> Sequence[str]:
+    """The headings with a number for the second of a name, where few come again and no schema says which is which.
+
+    Where many do, the row is one of two that only together name the columns.
+    """
+    seen: Counter[str] = Counter()
+    numbered: list[str] = []
+    for cell in map(str.strip, cells):
+        seen[cell] += 1
+        numbered.append(f"{cell} ({seen[cell]})" if cell and seen[cell] > 1 else cell)
+    again = [name for name, count in seen.items() if name and count > 1]
+    repeats = sum(seen[name] - 1 for name in again)
+    if plan.schema is not None or not again or repeats * REPEATS_SHARE > len(numbered):
+        return cells
+    if len({*numbered}) < len(numbered):
+        return cells
+    named = ", ".join(map(repr, again))
+    notes.append(
+        f"{HEADING_NUMBERED}: {plan.name} has {named} more than once; later ones are numbered: name each column once"
+    )
+    return numbered
 
 
 def _headings(cells: Sequence[str], plan: _Plan, settings: ExperimentSettings) -> tuple[str, ...]:

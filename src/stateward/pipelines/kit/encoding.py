@@ -67,6 +67,7 @@ _THAI_ORDER = re.compile(
 )
 _THAI_SIGNS = re.compile(rb"[\xd0-\xda\xe0-\xe4\xe7-\xee]")
 THAI_SIGNS_MIN = 0.2  # of the bytes beyond ASCII
+_INSIDE_WORD = re.compile(rb"(?<=[A-Za-z])[\x80-\xff]{1,4}(?=[a-z])")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -184,7 +185,7 @@ def _code_page(sample: bytes) -> Encoding:
         others = tuple(name for name in rivals if _is_doubtful(sample, best, name, texts))
         doubt = f", and so they do in {others[0]}" if others else ""
         return Encoding(best, f"its letters make words so{doubt}", not others, others)
-    if wide := _wide_code_page(sample):
+    if not _is_within_words(sample) and (wide := _wide_code_page(sample)):
         return Encoding(wide, "nearly all of its characters are everyday ones so")
     from charset_normalizer import from_bytes  # rarely needed, and slow to import
 
@@ -253,6 +254,12 @@ def _faults(text: str) -> int:
 def _has_inner_capital(word: str) -> bool:
     """Whether a capital beyond ASCII stands inside a word of small letters, as where a code page is wrong."""
     return not word.isupper() and any(c >= "\x80" and c.isupper() for c in word[1:])
+
+
+def _is_within_words(sample: bytes) -> bool:
+    """Whether most bytes beyond ASCII stand inside of words of it, as accents do and no character of Chinese."""
+    inside = sum(map(len, _INSIDE_WORD.findall(sample)))
+    return 2 * inside > sum(byte >= 0x80 for byte in sample)
 
 
 def _wide_code_page(sample: bytes) -> str:
