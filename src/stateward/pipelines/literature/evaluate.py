@@ -24,6 +24,7 @@ STAGES = {
     "validate": "literature.validate",
     "build_ir": "literature.build_ir",
 }
+NAME_PARTS = ("ForeName", "LastName", "Suffix")
 FIELDS = ("ids", "title", "authors", "abstract", "section_titles", "references")
 BESIDE_TRUTH, OWN_XML = "truth", "xpath"
 
@@ -167,6 +168,7 @@ def _jats_truth(article: ET.Element) -> dict[str, object]:
         names[kind]: _text(each)
         for each in meta.findall("article-id")
         if (kind := each.get("pub-id-type", "")) in names
+        and each.get("specific-use") != "version"  # each version has a DOI beside that of the paper
     }
     if "pmcid" in ids:
         ids["pmcid"] = "PMC" + ids["pmcid"].removeprefix("PMC")
@@ -266,7 +268,7 @@ def _pubmed_truth(root: ET.Element) -> dict[str, object]:
         "title": _text(citation.find("Article/ArticleTitle")),
         "authors": [
             _text(each.find("CollectiveName"))
-            or " ".join(filter(None, (_text(each.find("ForeName")), _text(each.find("LastName")))))
+            or " ".join(filter(None, (_text(each.find(part)) for part in NAME_PARTS)))
             for each in citation.findall("Article/AuthorList/Author")
             if each.attrib.get("ValidYN", "Y") == "Y"
         ],
