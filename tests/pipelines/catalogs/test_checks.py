@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stateward.pipelines.catalogs.findings import row_ranges
 from stateward.pipelines.catalogs.gtin import read_gtin
 from stateward.pipelines.catalogs.html_text import to_text
-from stateward.pipelines.catalogs.normalize import row_ranges
 from stateward.pipelines.catalogs.prices import PriceReader
 from tests.pipelines.catalogs.reading import read
 
