@@ -9,7 +9,6 @@ from functools import partial
 from typing import Annotated, Any
 
 import msgspec
-from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from stateward.app import App
@@ -22,6 +21,7 @@ from stateward.server.auth import (
     own_machine,
     service_of,
 )
+from stateward.server.parameters import header, query
 from stateward.server.service import Service
 
 EVENT_STREAM = "text/event-stream"
@@ -32,28 +32,24 @@ NOW = -1
 
 LastEventId = Annotated[
     str | None,
-    HeaderParameter(
-        name="Last-Event-ID",
+    header(
+        "Last-Event-ID",
+        "The id of the last event that the client has; the stream goes on after it.",
         pattern=r"^[0-9]{1,18}$",
-        description="The id of the last event that the client has; the stream goes on after it.",
-        required=False,
     ),
 ]
 After = Annotated[
     int,
-    QueryParameter(
-        name="after",
+    query(
+        "after",
+        "The same, for clients that cannot set the header; 0 is the beginning of the log, -1 is now.",
         ge=NOW,
         le=10**SEQ_DIGITS_MAX,
-        description="The same, for clients that cannot set the header; 0 is the beginning of the log, -1 is now.",
-        required=False,
     ),
 ]
 OfMachine = Annotated[
     str | None,
-    QueryParameter(
-        name="machine", max_length=100, description="Only of this machine.", required=False
-    ),
+    query("machine", "Only of this machine.", max_length=100),
 ]
 
 

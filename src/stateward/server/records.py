@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from litestar import Response, Router, post
-from litestar.params import Body, FromPath, JSONBody, QueryParameter
+from litestar.params import Body, FromPath, JSONBody
 
 from stateward import schemas
 from stateward.app import App
@@ -22,11 +22,7 @@ from stateward.server.auth import (
 )
 from stateward.server.bulk import within
 from stateward.server.description import described_as, form_body
-from stateward.server.parameters import (
-    IdempotencyKey,
-    IfMatch,
-    QueryText,
-)
+from stateward.server.parameters import IdempotencyKey, IfMatch, QueryText, query
 from stateward.server.resources import any_record, routes_of
 from stateward.storage.idempotency import Answer
 
@@ -36,9 +32,7 @@ OptionalReprocess = Annotated[
 ]
 ProvenanceFormat = Annotated[
     Literal["prov", "openlineage"],
-    QueryParameter(
-        name="format", required=False, description="`prov` (W3C PROV-JSON) or `openlineage`."
-    ),
+    query("format", "`prov` (W3C PROV-JSON) or `openlineage`."),
 ]
 
 

@@ -45,6 +45,7 @@ from stateward.server.parameters import (
     SourceTypes,
     Statuses,
     Wait,
+    query,
 )
 from stateward.server.problems import Refusal
 from stateward.server.views import record_view
@@ -52,10 +53,9 @@ from stateward.storage.idempotency import Answer
 
 OnDuplicate = Annotated[
     Literal["refuse", "return"],
-    QueryParameter(
-        name="on_duplicate",
-        description="The answer for bytes that were submitted before: 409, or with `return` 200.",
-        required=False,
+    query(
+        "on_duplicate",
+        "The answer for bytes that were submitted before: 409, or with `return` 200.",
     ),
 ]
 OptionalAsk = Annotated[schemas.Ask | None, Body(description="Why it is asked for.")]
@@ -63,12 +63,7 @@ KIND_CHARS_MAX = 100
 EDITION_MAX = 10**9
 StageName = Annotated[
     str | None,
-    QueryParameter(
-        name="stage",
-        max_length=KIND_CHARS_MAX,
-        description="A stage of the machine, instead of a kind.",
-        required=False,
-    ),
+    query("stage", "A stage of the machine, instead of a kind.", max_length=KIND_CHARS_MAX),
 ]
 EditionNumber = Annotated[
     int | None,
@@ -497,11 +492,9 @@ def _kind_parameter(at: RecordRoutes) -> Any:  # noqa: ANN401 - a type
         "Which rows, as a stage of the machine produces them; otherwise the last that were made."
     )
     if not at.kinds:
-        parameter = QueryParameter(
-            name="kind", max_length=KIND_CHARS_MAX, description=described, required=False
-        )
+        parameter = query("kind", described, max_length=KIND_CHARS_MAX)
         return Annotated[str | None, parameter]
-    parameter = QueryParameter(name="kind", description=described, required=False)
+    parameter = query("kind", described)
     return Annotated[Literal[at.kinds] | None, parameter]
 
 

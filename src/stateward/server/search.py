@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Response
-from litestar.params import QueryParameter
 
 from stateward import schemas
 from stateward.app import App
@@ -19,7 +18,7 @@ from stateward.server.paging import (
     read_cursor,
     write_cursor,
 )
-from stateward.server.parameters import CursorText
+from stateward.server.parameters import CursorText, query
 from stateward.storage.idempotency import Answer
 
 HITS_DEFAULT = 20
@@ -27,60 +26,43 @@ HITS_MAX = 100
 
 SearchText = Annotated[
     str,
-    QueryParameter(
-        name="q",
-        max_length=TEXT_CHARS_MAX,
-        description='What to look for: words that all occur, `"phrases"`, `prefix*`, `-not`, and filters such as '
+    query(
+        "q",
+        'What to look for: words that all occur, `"phrases"`, `prefix*`, `-not`, and filters such as '
         "`machine:invoices`, `status:error`, `source:scan`, `label.client:42`, `type:liability`.",
-        required=False,
+        max_length=TEXT_CHARS_MAX,
     ),
 ]
 HitLimit = Annotated[
     int,
-    QueryParameter(
-        name="limit", ge=1, le=HITS_MAX, description="The most results of a page.", required=False
-    ),
+    query("limit", "The most results of a page.", ge=1, le=HITS_MAX),
 ]
 SearchPipeline = Annotated[
     str,
-    QueryParameter(
-        name="pipeline",
+    query(
+        "pipeline",
+        "Only of this pipeline. One that ranks its documents gives documents instead of passages.",
         max_length=100,
-        description="Only of this pipeline. One that ranks its documents gives documents instead of passages.",
-        required=False,
     ),
 ]
 SearchTypes = Annotated[
     list[str] | None,
-    QueryParameter(
-        name="type",
-        description="Only passages of one of these types, such as `liability` of clauses.",
-        required=False,
-    ),
+    query("type", "Only passages of one of these types, such as `liability` of clauses."),
 ]
 SearchFilters = Annotated[
     list[str] | None,
-    QueryParameter(
-        name="filter",
-        description="Of ranked documents: what must hold of their facts, such as `year>=2020`.",
-        required=False,
-    ),
+    query("filter", "Of ranked documents: what must hold of their facts, such as `year>=2020`."),
 ]
 SearchHybrid = Annotated[
     bool,
-    QueryParameter(
-        name="hybrid",
-        description="Of ranked documents: also by meaning, where they were embedded.",
-        required=False,
-    ),
+    query("hybrid", "Of ranked documents: also by meaning, where they were embedded."),
 ]
 SearchFormat = Annotated[
     str,
-    QueryParameter(
-        name="format",
+    query(
+        "format",
+        "Of ranked documents: a format that their pipeline offers, such as `bibtex`, instead of JSON.",
         max_length=40,
-        description="Of ranked documents: a format that their pipeline offers, such as `bibtex`, instead of JSON.",
-        required=False,
     ),
 ]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from litestar import Response, Router
-from litestar.params import Body, FromPath, JSONBody, QueryParameter
+from litestar.params import Body, FromPath, JSONBody
 from msgspec import UNSET
 
 from stateward import schemas
@@ -37,18 +37,13 @@ from stateward.server.auth import (
 )
 from stateward.server.operations import reply_once, reply_read
 from stateward.server.paging import Cursor, ListPage
-from stateward.server.parameters import (
-    ROWS_DEFAULT,
-    CursorText,
-    IdempotencyKey,
-    Limit,
-)
+from stateward.server.parameters import ROWS_DEFAULT, CursorText, IdempotencyKey, Limit, query
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer
 
 StateText = Annotated[
     Literal["pending", "delivered", "dead"] | None,
-    QueryParameter(name="state", description="Only what is so.", required=False),
+    query("state", "Only what is so."),
 ]
 OptionalDisable = Annotated[schemas.DisableRequest | None, Body(description="Why.")]
 
@@ -206,18 +201,11 @@ async def deliveries(
     request: Asked,
     webhook_id: Annotated[
         str | None,
-        QueryParameter(
-            name="webhook_id",
-            max_length=ID_CHARS_MAX,
-            description="To this address.",
-            required=False,
-        ),
+        query("webhook_id", "To this address.", max_length=ID_CHARS_MAX),
     ] = None,
     record_id: Annotated[
         str | None,
-        QueryParameter(
-            name="record_id", max_length=ID_CHARS_MAX, description="Of this record.", required=False
-        ),
+        query("record_id", "Of this record.", max_length=ID_CHARS_MAX),
     ] = None,
     wanted: StateText = None,
     cursor: CursorText = None,
