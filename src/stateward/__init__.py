@@ -6,8 +6,9 @@ Every public name can be imported from here. A name is looked up when it is firs
 costs nothing.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from stateward.lazy_names import look_up_in
 
 __version__ = "0.2.0.dev0"
 
@@ -75,72 +76,20 @@ _MODULES = {
     "stateward.workers.sdk": ("Job", "Outcome", "runner"),
     "stateward.settings": ("Settings",),
 }  # fmt: skip
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "App",
-    "ArtifactChanged",
-    "ArtifactError",
-    "ArtifactsUnreachable",
-    "ConcurrentModification",
-    "DeclarationError",
-    "Event",
-    "FatalFailure",
-    "Fault",
-    "Guard",
-    "InvalidCorrection",
-    "InvalidRequest",
-    "InvalidTransition",
-    "Job",
-    "LedgerDamaged",
-    "LedgerError",
-    "LedgerLocked",
-    "LedgerMismatch",
-    "LedgerPoisoned",
-    "Machine",
-    "MissingExtra",
-    "MissingLabels",
-    "Outcome",
-    "Pipeline",
-    "Record",
-    "Retry",
-    "ReviewRefused",
-    "ReviewTaken",
-    "SecretUnreadable",
-    "Settings",
-    "StageFailure",
-    "StatewardError",
-    "StoreBroken",
-    "StoreError",
-    "StoreFull",
-    "StoreMismatch",
-    "StoreUnreachable",
-    "TransientFailure",
-    "Transition",
-    "TransportError",
-    "TransportFull",
-    "TransportUnreachable",
-    "UnknownName",
-    "__version__",
-    "all_of",
-    "at_least",
-    "declare",
-    "equals",
-    "from_yaml",
-    "is_true",
-    "runner",
-]
+    "App", "ArtifactChanged", "ArtifactError", "ArtifactsUnreachable", "ConcurrentModification", "DeclarationError",
+    "Event", "FatalFailure", "Fault", "Guard", "InvalidCorrection", "InvalidRequest", "InvalidTransition", "Job",
+    "LedgerDamaged", "LedgerError", "LedgerLocked", "LedgerMismatch", "LedgerPoisoned", "Machine", "MissingExtra",
+    "MissingLabels", "Outcome", "Pipeline", "Record", "Retry", "ReviewRefused", "ReviewTaken", "SecretUnreadable",
+    "Settings", "StageFailure", "StatewardError", "StoreBroken", "StoreError", "StoreFull", "StoreMismatch",
+    "StoreUnreachable", "TransientFailure", "Transition", "TransportError", "TransportFull", "TransportUnreachable",
+    "UnknownName", "__version__", "all_of", "at_least", "declare", "equals", "from_yaml", "is_true", "runner",
+]  # fmt: skip
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for one that exists
-
-    def __getattr__(name: str) -> object:
-        """A public name, from the module that defines it; from then on an ordinary attribute."""
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module 'stateward' has no attribute {name!r}")
-        value = getattr(import_module(_MODULE_OF[name]), name)
-        globals()[name] = value
-        return value
+    __getattr__ = look_up_in(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

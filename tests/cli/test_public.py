@@ -17,7 +17,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_all_is_exactly_the_public_names() -> None:
-    assert sorted(stateward.__all__) == sorted([*stateward._MODULE_OF, "__version__"])
+    named = [name for names in stateward._MODULES.values() for name in names]
+
+    assert sorted(stateward.__all__) == sorted([*named, "__version__"])
     assert dir(stateward) == sorted(stateward.__all__)
 
 

@@ -5,8 +5,9 @@ the files are described in `stateward.ledger.ledger`. A name is looked up when
 it is first used, so that a pipeline which needs the state machine alone does not load the writer.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from stateward.lazy_names import look_up_in
 
 if TYPE_CHECKING:
     from stateward.core.errors import (
@@ -62,7 +63,6 @@ _MODULES = {
     "stateward.ledger.summary": ("Durations", "Summary"),
     "stateward.ledger.verification": ("LedgerVerification", "verify"),
 }  # fmt: skip
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "DOCUMENT_MACHINE", "CheckpointSigner", "CheckpointVerifier", "Damage", "DeltaInfo", "Durations", "ImportWriter",
@@ -74,14 +74,7 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for one that exists
-
-    def __getattr__(name: str) -> object:
-        """A public name, from the module that defines it; from then on an ordinary attribute."""
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(_MODULE_OF[name]), name)
-        globals()[name] = value
-        return value
+    __getattr__ = look_up_in(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

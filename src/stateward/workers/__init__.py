@@ -8,6 +8,8 @@ A name is looked up when it is first used: most commands import something below 
 
 from typing import TYPE_CHECKING
 
+from stateward.lazy_names import look_up_in
+
 if TYPE_CHECKING:
     from stateward.workers.sdk import (
         Chunk,
@@ -24,25 +26,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Chunk",
-    "Completed",
-    "Failed",
-    "Job",
-    "Limits",
-    "Outcome",
-    "Result",
-    "Runner",
-    "registered_runners",
-    "run_runner",
+    "Chunk", "Completed", "Failed", "Job", "Limits", "Outcome", "Result", "Runner", "registered_runners", "run_runner",
     "runner",
-]
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # a type checker would take every name for one that exists
-
-    def __getattr__(name: str) -> object:
-        """A name of the kit."""
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from stateward.workers import sdk
-
-        return getattr(sdk, name)
+    __getattr__ = look_up_in(__name__, {"stateward.workers.sdk": __all__})
