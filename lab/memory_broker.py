@@ -7,7 +7,7 @@ from threading import Condition
 
 import msgspec
 
-from stateward.transport.engine import DEAD_LETTERS_MAX, DEPTH_MAX, Delivery, Parcel, full
+from stateward.transport.engine import DEAD_LETTERS_MAX, DEPTH_MAX, Buried, Delivery, Parcel, full
 
 BYTES_MAX = 1024 * 1024
 
@@ -26,7 +26,8 @@ class MemoryBroker:
     def __init__(self, *, ticks: Callable[[], float] = time.monotonic) -> None:
         self.ticks = ticks
         self.streams: dict[str, dict[int, _Entry]] = {}
-        self.dead: dict[str, deque[bytes]] = {}
+        self.dead: dict[str, deque[Buried]] = {}
+        self.buried = 0
         self.told: dict[str, list[bytes]] = {}
         self.changed = Condition()
         self._last = 0
@@ -129,11 +130,19 @@ class MemoryEngine:
         """Append a dead letter."""
         with self._broker.changed:
             dead = self._broker.dead.setdefault(stream, deque(maxlen=DEAD_LETTERS_MAX))
-            dead.append(parcel.body)
+            self._broker.buried += 1
+            dead.append(Buried(str(self._broker.buried), parcel.body))
 
-    def buried(self, stream: str, *, limit: int) -> list[bytes]:
+    def buried(self, stream: str, *, limit: int) -> list[Buried]:
         """The newest dead letters."""
         return list(self._broker.dead.get(stream, ()))[-limit:]
+
+    def unbury(self, stream: str, ids: Sequence[str]) -> None:
+        """Remove dead letters."""
+        with self._broker.changed:
+            dead: deque[Buried] = self._broker.dead.get(stream, deque())
+            for each in [each for each in dead if each.id in ids]:
+                dead.remove(each)
 
     def broadcast(self, topic: str, body: bytes) -> None:
         """Tell all that listen."""

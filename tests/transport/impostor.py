@@ -68,9 +68,11 @@ class Impostor:
         self.channel.ack(found)
         return data_of(found[0].envelope, WorkMessage) if found else None
 
-    def send(self, type_: str, data: object, *, at: Micros | None = None) -> None:
+    def send(
+        self, type_: str, data: object, *, at: Micros | None = None, subject: str = "x"
+    ) -> None:
         at = self._clock() if at is None else at
-        envelope = encode(type_, data, id_="1", source="/impostor", subject="x", at=at)
+        envelope = encode(type_, data, id_="1", source="/impostor", subject=subject, at=at)
         if self.credential is not None:
             envelope = sign(envelope, self.credential)
         self.channel.publish(results_stream(self._prefix), [envelope])

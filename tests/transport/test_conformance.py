@@ -19,7 +19,14 @@ from stateward.transport.channel import Channel, MessageTooLarge, Received
 from stateward.transport.connect import connect
 from stateward.transport.engine import Delivery, Engine, Parcel
 from stateward.transport.inbox import MessageSource, open_inbox
-from stateward.transport.messages import HEARTBEAT, Envelope, HeartbeatMessage, data_of, encode
+from stateward.transport.messages import (
+    HEARTBEAT,
+    Envelope,
+    HeartbeatMessage,
+    data_of,
+    dead_stream,
+    encode,
+)
 from tests.transport.brokers import ENGINES, LEASE_S, Site, site_of
 from tests.waiting import wait_until
 
@@ -347,6 +354,30 @@ def test_what_is_no_message_is_buried_with_the_reason(site: Site) -> None:
     heads = {each.head for each in own.dead_letters()}
     assert len(heads) == 2  # of the one that was a message
     assert not any("Ada" in each for each in heads)  # no erasure reaches what a broker keeps
+
+
+def test_dead_letters_are_taken_out_one_by_one(site: Site) -> None:
+    engine, stream = site.engine(), dead_stream(site.prefix)
+    assert engine.buried(stream, limit=9) == []
+    engine.unbury(stream, ["1-0", "1"])  # which are not there
+    for number in range(5):
+        engine.bury(stream, Parcel("", b"%d" % number))
+    found = engine.buried(stream, limit=9)
+
+    engine.unbury(stream, [found[1].id, found[3].id, "no id", "9" * 40])
+
+    assert [each.body for each in found] == [b"0", b"1", b"2", b"3", b"4"]
+    assert [each.body for each in engine.buried(stream, limit=9)] == [b"0", b"2", b"4"]
+    assert [each.body for each in engine.buried(stream, limit=2)] == [b"2", b"4"]
+
+
+def test_what_others_wrote_among_the_dead_letters_is_one_that_says_so(site: Site) -> None:
+    engine = site.engine()
+    engine.bury(dead_stream(site.prefix), Parcel("", b"{"))
+
+    (letter,) = channel(engine, site).dead_letters()
+
+    assert "another program wrote it" in letter.reason
 
 
 def test_a_message_that_ends_its_consumers_is_told_by_its_count(site: Site) -> None:

@@ -26,7 +26,7 @@ from stateward.storage.erasure import Erasures
 from stateward.storage.failing_sources import failing_sources
 from stateward.storage.full_text import FullTextIndex
 from stateward.storage.last_backup import LastBackup, last_backup
-from stateward.transport.messages import DeadLetterMessage, dead_stream, from_bytes, results_stream
+from stateward.transport.messages import DeadLetterMessage, from_bytes, results_stream
 from stateward.workers.confinement import program_paths
 from stateward.workers.layers import sandbox_layers
 
@@ -353,8 +353,8 @@ def _transport_check(app: App) -> Check:
         is_well=not is_news,
         sentence=f"{place}: workers: {workers}, results waiting: {waiting}, dead letters: {len(dead)}"
         + _letters(dead),
-        advice="check the logs of coordinators and workers, and the versions and settings of those workers; all are in "
-        f"{dead_stream(own.prefix)} of the broker"
+        advice="list them: stateward dead-letters; check the logs of coordinators and workers, and the versions "
+        "and settings of those workers"
         if is_news
         else "",
     )

@@ -134,6 +134,19 @@ class LocalInstallation(AppProtocol):
             yield from (dead_letter_view(*each) for each in found)
             before = found[-1][0]
 
+    def transport_letters(self, *, limit: int = 200) -> schemas.TransportLetters:
+        from stateward.app.transport_letters import listed_letters
+
+        return listed_letters(self._app, limit=limit)
+
+    def act_on_letters(
+        self, action: schemas.LetterAction, ids: Sequence[str]
+    ) -> schemas.LetterOutcomes:
+        from stateward.app.transport_letters import act_on_letters
+
+        done = act_on_letters(self._app, action, ids, actor=self._actor)
+        return schemas.LetterOutcomes(items=done)
+
     def feed(self) -> schemas.FeedDocument:
         from stateward.app.feed import feed_status, feed_view
 

@@ -63,6 +63,18 @@ class AdministrationOperations(Requests):
         """Events and messages that could not be read, newest first; `limit` is how many a page has."""
         return self._pages("/dead-letters", given_parameters(limit=limit), schemas.DeadLetterPage)
 
+    def transport_letters(self, *, limit: int = 200) -> schemas.TransportLetters:
+        """Messages of the broker that could not be used, newest first."""
+        params = given_parameters(limit=limit)
+        return self._get("/dead-letters/transport", schemas.TransportLetters, params=params)
+
+    def act_on_letters(
+        self, action: schemas.LetterAction, ids: Sequence[str]
+    ) -> schemas.LetterOutcomes:
+        """Drop such messages, or have the attempts that they were about done again (`resend`)."""
+        asked = schemas.LetterRequest(action=action, ids=list(ids))
+        return self._post("/dead-letters/transport", asked, schemas.LetterOutcomes)
+
     def verify(self, *, checkpoint: str | None = None) -> schemas.Verification:
         """Replay the whole history and check it, also against a checkpoint that was kept elsewhere."""
         if checkpoint is None:

@@ -25,7 +25,7 @@ from stateward.core.model import (
 )
 from stateward.engine.system import is_alive
 from stateward.notifications import Delivery, DeliveryAttempt, Webhook
-from stateward.server import batches, machines, webhooks
+from stateward.server import batches, dead_letters, machines, webhooks
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -75,6 +75,7 @@ class Operating(msgspec.Struct, frozen=True, kw_only=True):
     webhooks: list[Webhook]
     deliveries: list[Delivery]
     letters: list[DeadLetter]
+    has_broker: bool
     keys: list[tuple[ApiKey, bool]]
     batches: list[Batch]
     settings: str
@@ -128,6 +129,7 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
         webhooks=covered if may_observe else [],
         deliveries=[each for each in deliveries if each.webhook_id in ids] if may_observe else [],
         letters=_letters(app) if is_observer else [],
+        has_broker=is_observer and not app.settings.transport.is_database,
         keys=[(each, each.is_live(now)) for each in app.keys.all()[-KEYS_SHOWN:]]
         if is_administrator and is_whole
         else [],
@@ -220,6 +222,25 @@ async def ping(request: Asked, webhook_id: FromPath[str]) -> Response[bytes]:
     return _message_line("A test message was queued; see the deliveries.")
 
 
+@get("/operations/letters", opt={"right": "observe"})
+async def list_letters(request: Asked) -> Response[bytes]:
+    """Dead letters of the broker, for themselves: one that does not answer keeps nothing else from being shown."""
+    answer = await dead_letters.list_of_transport.fn(request, LETTERS_SHOWN)
+    found = msgspec.json.decode(answer.content, type=schemas.TransportLetters)
+    return fragment(request, "operations_letters.html", {"it": found})
+
+
+@post("/operations/letters/{action:str}", opt={"right": "act"}, status_code=200)
+async def letters(request: Asked, action: FromPath[str]) -> Response[bytes]:
+    """Drop a dead letter of the broker, or have what it was about done again."""
+    form = await request.form()
+    wanted: schemas.LetterAction = "resend" if action == "resend" else "drop"
+    asked = schemas.LetterRequest(action=wanted, ids=[str(form.get("id", ""))])
+    answer = await dead_letters.act.fn(request, asked, None)
+    (outcome,) = msgspec.json.decode(answer.content, type=schemas.LetterOutcomes).items
+    return _message_line(outcome.sentence)
+
+
 def _message_line(text: str) -> Response[bytes]:
     """A line that the page shows for a moment; what it shows besides is asked for anew."""
     trigger = {"stateward:toast": {"value": text}, "stateward:refresh": {}}
@@ -227,4 +248,4 @@ def _message_line(text: str) -> Response[bytes]:
     return Response(content=b"", headers=headers, media_type=HTML)
 
 
-HANDLERS: list[Any] = [operations, live, pause, delivery, replay, ping]
+HANDLERS: list[Any] = [operations, live, pause, delivery, replay, ping, list_letters, letters]

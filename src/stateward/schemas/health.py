@@ -126,6 +126,52 @@ class DeadLetterPage(Document, frozen=True, kw_only=True):
     next: str | None
 
 
+LetterAction = Literal["resend", "drop"]
+LETTERS_AT_ONCE = 1000
+
+
+class TransportLetter(Document, frozen=True, kw_only=True):
+    """A message of the transport that could not be used, without its data; `id` is what its broker calls it."""
+
+    id: str
+    at: Annotated[str, Meta(description="When it was put aside; empty if that is not known.")]
+    stream: Annotated[str, Meta(description="The stream that it was in.")]
+    kind: Annotated[str, Meta(description="Its type; `message` where it could not be decoded.")]
+    reason: str
+    record_id: Annotated[str | None, Meta(description="The record that it was about.")]
+    source: Annotated[str, Meta(description="Who sent it, as it says itself.")]
+    size: Count
+    sha256: Annotated[str, Meta(description="The hash of the message.")]
+
+
+class TransportLetters(Document, frozen=True, kw_only=True):
+    """Messages of the transport that could not be used, newest first; `note` says it if the broker does not answer."""
+
+    items: list[TransportLetter]
+    note: str = ""
+
+
+class LetterRequest(Request, frozen=True, kw_only=True):
+    """What to do with dead letters of the transport: `resend` has the attempts that they were about done again."""
+
+    action: LetterAction
+    ids: Annotated[list[str], Meta(min_length=1, max_length=LETTERS_AT_ONCE)]
+
+
+class LetterOutcome(Document, frozen=True, kw_only=True):
+    """What became of a dead letter; one that something was done with is gone."""
+
+    id: str
+    is_done: bool
+    sentence: str
+
+
+class LetterOutcomes(Document, frozen=True, kw_only=True):
+    """What became of dead letters of the transport."""
+
+    items: list[LetterOutcome]
+
+
 class VerificationRequest(Request, frozen=True, kw_only=True):
     """A checkpoint of the history that was kept elsewhere, as `verify` wrote it."""
 

@@ -226,8 +226,31 @@ class Channel:
 
     def dead_letters(self, *, limit: int = 100) -> list[DeadLetterMessage]:
         """The newest dead letters, oldest first."""
-        bodies = self._engine.buried(self._dead, limit=limit)
-        return [msgspec.json.decode(each, type=DeadLetterMessage) for each in bodies]
+        return [letter for _, letter in self.named_dead_letters(limit=limit)]
+
+    def named_dead_letters(self, *, limit: int) -> list[tuple[str, DeadLetterMessage]]:
+        """The same, each with what its engine calls it."""
+        found = self._engine.buried(self._dead, limit=limit)
+        return [(each.id, self._letter_of(each.body)) for each in found]
+
+    def _letter_of(self, body: bytes) -> DeadLetterMessage:
+        try:
+            return msgspec.json.decode(body, type=DeadLetterMessage)
+        except (
+            msgspec.MsgspecError,
+            RecursionError,
+        ):  # who may write to the stream can write anything
+            return DeadLetterMessage(
+                reason="it is no dead letter: another program wrote it to the stream of dead letters",
+                stream=self._dead,
+                at="",
+                size=len(body),
+                sha256=sha256(body).hexdigest(),
+            )
+
+    def drop_dead_letters(self, ids: Sequence[str]) -> None:
+        """Take dead letters out of their stream for good."""
+        self._engine.unbury(self._dead, ids)
 
     def ack(self, received: Sequence[Received]) -> None:
         if received:

@@ -47,6 +47,13 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     count: int = 1
 
 
+class Buried(msgspec.Struct, frozen=True, gc=False):
+    """A message of a stream of dead letters. `id` is what its engine calls it: decimal numbers, joined by `-`."""
+
+    id: str
+    body: bytes
+
+
 class Engine(Protocol):
     """One connection to an engine, as one consumer. `receive` may be called by another thread than the rest."""
 
@@ -91,8 +98,11 @@ class Engine(Protocol):
     def bury(self, stream: str, parcel: Parcel) -> None:
         """Append a message to a stream of dead letters, which nothing consumes; the oldest give way."""
 
-    def buried(self, stream: str, *, limit: int) -> list[bytes]:
+    def buried(self, stream: str, *, limit: int) -> list[Buried]:
         """The newest messages of a stream of dead letters, oldest first."""
+
+    def unbury(self, stream: str, ids: Sequence[str]) -> None:
+        """Take messages out of a stream of dead letters for good; what is not there is no error."""
 
     def broadcast(self, topic: str, body: bytes) -> None:
         """Tell all that listen now; it is not stored, and may be missed: nothing may depend on it."""

@@ -19,6 +19,7 @@ from stateward.transport.engine import (
     DEAD_LETTERS_MAX,
     DELIVERED,
     GROUP,
+    Buried,
     Delivery,
     Parcel,
     answer_s,
@@ -43,6 +44,12 @@ ALIVE = "100"  # the status that says only that the server is there
 # The consumer was deleted, or nothing answers for it: the server lost it.
 NO_STREAM = ("409", "503")
 NOT_FOUND = 404
+DIGITS_MAX = 19  # of the number of a message
+NO_MESSAGE = (
+    10037,
+    10043,
+    10057,
+)  # codes of refusals: no message has the number that is asked for or deleted
 STREAM_FULL = 10077  # the server's code for more messages than `max_msgs`
 BROADCASTS_MAX = 1000  # that wait to be read
 SUBJECT_BYTES = 4096
@@ -159,7 +166,7 @@ class JetStreamApi:
         answer = _decode_answer(said.data)
         if answer.error is None:
             return answer
-        if answer.error.code == NOT_FOUND:
+        if answer.error.code == NOT_FOUND or answer.error.err_code in NO_MESSAGE:
             return None
         raise NatsWireError(answer.error.description)
 
@@ -453,20 +460,32 @@ class JetStreamEngine:
         self._make_stream(stream, {"max_msgs": DEAD_LETTERS_MAX})
         self._publish(stream, lambda reply: [publication(stream, parcel.body, reply)])
 
-    def buried(self, stream: str, *, limit: int) -> list[bytes]:
+    def buried(self, stream: str, *, limit: int) -> list[Buried]:
         """The newest dead letters, read by number: a stream of them has no consumer."""
         return self._answer(lambda: self._read_dead_letters(stream, limit))
 
-    def _read_dead_letters(self, stream: str, limit: int) -> list[bytes]:
-        found = self._stream_info(stream)
-        if found is None:
+    def _read_dead_letters(self, stream: str, limit: int) -> list[Buried]:
+        info = self._stream_info(stream)
+        if info is None:
             return []
-        first = max(found.state.first_seq, found.state.last_seq - limit + 1)
-        answers = (
-            self._api.ask(f"STREAM.MSG.GET.{_name(stream)}", {"seq": number})
-            for number in range(first, found.state.last_seq + 1)
-        )
-        return [base64.b64decode(each.message.data) for each in answers if each is not None]
+        found: list[Buried] = []
+        count = min(limit, info.state.messages)
+        for number in range(info.state.last_seq, info.state.first_seq - 1, -1):
+            if len(found) >= count:
+                break
+            answer = self._api.ask(f"STREAM.MSG.GET.{_name(stream)}", {"seq": number})
+            if answer is not None:  # else it was taken out
+                found.append(Buried(str(number), base64.b64decode(answer.message.data)))
+        return found[::-1]
+
+    def unbury(self, stream: str, ids: Sequence[str]) -> None:
+        """Delete dead letters by their numbers."""
+        numbers = [int(each) for each in ids if each.isdecimal() and len(each) <= DIGITS_MAX]
+        self._answer(lambda: self._delete(stream, numbers))
+
+    def _delete(self, stream: str, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            self._api.ask(f"STREAM.MSG.DELETE.{_name(stream)}", {"seq": number})
 
     def broadcast(self, topic: str, body: bytes) -> None:
         """Publish to a subject of no stream: the server keeps nothing."""

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
+import msgspec
 from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
@@ -27,7 +28,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from stateward.core.errors import InvalidRequest
-from stateward.transport.engine import DELIVERED, Delivery, Parcel, full, unreachable
+from stateward.transport.engine import DELIVERED, Buried, Delivery, Parcel, full, unreachable
 from stateward.transport.kafka_member import ANSWER_S, Member
 from stateward.transport.kafka_offsets import settled_above
 
@@ -44,6 +45,8 @@ HEARTBEAT_MAX_MS = 3000  # with the next one a member hears that another joins, 
 DEPTH_FOR_S = 1.0  # how long a depth that was asked for counts, besides what was published since
 BROADCASTS_MAX = 1000  # that are read in one step
 BURIED_S = 10.0  # for reading dead letters
+LOOKED_AT = 2  # times as many messages as are asked for: some are notes of what was taken out
+DIGITS_MAX = 18  # of an offset
 
 T = TypeVar("T")
 Config = dict[str, str | int | float | bool]
@@ -184,10 +187,18 @@ class KafkaEngine:
         """Append a dead letter; all are in one partition, so that the newest are its last."""
         self._answer(lambda: self._append(stream, [parcel], partition=0))
 
-    def buried(self, stream: str, *, limit: int) -> list[bytes]:
+    def buried(self, stream: str, *, limit: int) -> list[Buried]:
+        """The newest dead letters, without those that `unbury` has named."""
         return self._answer(lambda: self._read_dead_letters(stream, limit))
 
-    def _read_dead_letters(self, stream: str, limit: int) -> list[bytes]:
+    def unbury(self, stream: str, ids: Sequence[str]) -> None:
+        """Append a note that names them: of a log no single message can be deleted, it goes with the log's oldest."""
+        numbers = [int(each) for each in ids if each.isdecimal() and len(each) <= DIGITS_MAX]
+        if numbers:
+            note = Parcel("", msgspec.json.encode(_Unburied(unburied=numbers)))
+            self._answer(lambda: self._append(stream, [note], partition=0))
+
+    def _read_dead_letters(self, stream: str, limit: int) -> list[Buried]:
         if stream not in self._admin.list_topics(timeout=ANSWER_S).topics:
             return []
         reader = self._reader(stream)
@@ -195,11 +206,21 @@ class KafkaEngine:
             low, high = reader.get_watermark_offsets(
                 TopicPartition(stream, 0), timeout=ANSWER_S, cached=False
             )
-            first = max(low, high - limit)
+            first = max(low, high - LOOKED_AT * limit)
             reader.assign([TopicPartition(stream, 0, first)])
-            return _read(reader, high - first)
+            found = _read(reader, high - first)
         finally:
             reader.close()
+        gone: set[int] = set()
+        letters: list[Buried] = []
+        for number, body in found:
+            note = _taken_out_by(body)
+            gone.update(
+                each for each in note if each < number
+            )  # one never names what came after it
+            if not note:
+                letters.append(Buried(str(number), body))
+        return [each for each in letters if int(each.id) not in gone][-limit:]
 
     def broadcast(self, topic: str, body: bytes) -> None:
         """Append to a topic that each reads for itself, from where it ends."""
@@ -368,13 +389,26 @@ def _without(client: Mapping[str, str | int | float | bool], *prefixes: str) -> 
     return {name: value for name, value in client.items() if not name.startswith(own)}
 
 
-def _read(reader: Any, count: int) -> list[bytes]:  # noqa: ANN401 - of the library, which has no types
-    found: list[bytes] = []
+class _Unburied(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Dead letters that were taken out, by offset."""
+
+    unburied: list[int]
+
+
+def _taken_out_by(body: bytes) -> list[int]:
+    try:
+        return msgspec.json.decode(body, type=_Unburied).unburied
+    except msgspec.MsgspecError:
+        return []
+
+
+def _read(reader: Any, count: int) -> list[tuple[int, bytes]]:  # noqa: ANN401 - of the library, which has no types
+    found: list[tuple[int, bytes]] = []
     until = time.monotonic() + BURIED_S
     while len(found) < count and time.monotonic() < until:
         message = reader.poll(0.5)
         if message is not None and message.error() is None:
-            found.append(message.value() or b"")
+            found.append((message.offset(), message.value() or b""))
     return found
 
 

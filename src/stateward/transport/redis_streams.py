@@ -29,6 +29,7 @@ from stateward.transport.engine import (
     DEAD_LETTERS_MAX,
     DELIVERED,
     GROUP,
+    Buried,
     Delivery,
     Parcel,
     answer_s,
@@ -46,6 +47,7 @@ ASK_S = 0.5  # for which the server holds a request for messages
 UNREAD_MAX = 256  # answers that lie on a connection before they are read
 BODY, BEFORE = b"body", DELIVERED.encode()
 MULTI, EXEC = (b"MULTI",), (b"EXEC",)
+_IS_ID = re.compile("[0-9]{1,20}-[0-9]{1,20}")
 _ALREADY_THERE = "BUSYGROUP"
 _NO_GROUP = "NOGROUP"
 Command = tuple[Any, ...]
@@ -385,9 +387,14 @@ class RedisEngine:
     def bury(self, stream: str, parcel: Parcel) -> None:
         self._answer(lambda: self._redis.xadd(stream, {BODY: parcel.body}, maxlen=DEAD_LETTERS_MAX))
 
-    def buried(self, stream: str, *, limit: int) -> list[bytes]:
+    def buried(self, stream: str, *, limit: int) -> list[Buried]:
         found = self._answer(lambda: self._redis.xrevrange(stream, count=limit))
-        return [fields.get(BODY, b"") for _, fields in reversed(found)]
+        return [Buried(token.decode(), fields.get(BODY, b"")) for token, fields in reversed(found)]
+
+    def unbury(self, stream: str, ids: Sequence[str]) -> None:
+        """Delete dead letters."""
+        if own := [each for each in ids if _IS_ID.fullmatch(each)]:
+            self._answer(lambda: self._redis.xdel(stream, *own))
 
     def broadcast(self, topic: str, body: bytes) -> None:
         """Publish to a channel, which keeps nothing."""

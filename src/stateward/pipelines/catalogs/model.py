@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 import msgspec
 
-READER_VERSION = 10  # to be increased by a change after which the same bytes give other observations
+READER_VERSION = (
+    10  # to be increased by a change after which the same bytes give other observations
+)
 NOTES_MAX = 20
 NOTE_CHARS_MAX = 300
 
