@@ -23,7 +23,7 @@ SIGNED = (
 def told(rows: list[Row]) -> list[tuple[str, ...]]:
     names = ("value", "unit", "range")
     return [
-        (str(each["test"]), *(str(each["printed"].get(name) or "") for name in names))
+        (str(each["test"]), *(str(each.get("printed", {}).get(name) or "") for name in names))
         for each in rows
     ]
 
@@ -314,3 +314,53 @@ def test_a_range_below_a_row_that_could_not_be_read_is_no_fault(tmp_path: Path) 
     )
 
     assert told(found) == [GLUCOSE, SODIUM]
+
+
+def test_cells_that_blanks_have_moved_are_read_in_their_order(tmp_path: Path) -> None:
+    headings = (
+        (36, "Test"),
+        (106, "Result"),
+        (158, "Unit"),
+        (205, "Reference Range"),
+        (301, "Flag"),
+    )
+    rows = (
+        ((36, "Blood Urea Nitrogen (BUN)"), (183, "16"), (216, "mg/dL"), (293, "7 - 20"), (346, "Normal")),
+        ((36, "GGT"), (93, "75"), (132, "U/L"), (198, "9 - 48"), (251, "HIGH")),
+        ((36, "MCV"), (90, "88.2"), (139, "fL"), (194, "80 - 100"), (257, "Normal")),
+        ((36, "Cholesterol/HDL Ratio"), (182, "6.18"), (253, "< 5.0"), (306, "HIGH")),
+    )  # fmt: skip
+
+    found = read_plain(tmp_path, headings, *rows)
+
+    assert told(found) == [
+        ("Blood Urea Nitrogen (BUN)", "16", "mg/dL", "7 - 20"), ("GGT", "75", "U/L", "9 - 48"),
+        ("MCV", "88.2", "fL", "80 - 100"), ("Cholesterol/HDL Ratio", "6.18", "", "< 5.0"),
+    ]  # fmt: skip
+    assert [each["printed_flag"] for each in found] == ["N", "H", "N", "H"]
+
+
+def test_a_lone_earlier_result_is_not_moved_to_the_current_one(tmp_path: Path) -> None:
+    places = (50, 190, 250, 330, 430)
+    rows = (
+        ("Test", "Result", "Previous", "Unit", "Reference Range"),
+        ("Glucose", "92", "95", "mg/dL", "70 - 99"),
+        ("Sodium", "141", "139", "mmol/L", "136 - 145"),
+        ("TSH", "", "2.10", "mIU/L", "0.40 - 4.50"),
+    )
+
+    found = read_plain(
+        tmp_path,
+        *(tuple((x, t) for x, t in zip(places, row, strict=True) if t) for row in rows),
+    )
+
+    assert ("TSH", "2.10") not in [row[:2] for row in told(found)]
+
+
+def test_an_upper_limit_of_nines_contradicts_no_unit(tmp_path: Path) -> None:
+    row = ("HDL Cholesterol", "38", "mg/dL", "40 - 999")
+
+    (found,) = read_plain(tmp_path, *(tuple(zip(COLUMNS, each, strict=True)) for each in (HEADING, row)))  # fmt: skip
+
+    assert found["flag"] == "L"
+    assert "problems" not in found

@@ -389,12 +389,17 @@ def _with_own_range_unit(
     return replace(told, within=unread, problems=(*told.problems, RANGE_UNREAD))
 
 
+# Upper limits that a program prints for none: `HDL 40 - 999`.
+NO_LIMITS = frozenset(map(Decimal, (999, 9999, 99999, 999999)))
+
+
 def _is_of_other_unit(told: _Quantity, analyte: Analyte | None) -> bool:
     """Whether a reference range is none of this test in the unit of its row: `Glucose 95 mmol/L, 70 - 99`.
 
     Either the unit is wrong, and the value was converted by it, or the range has another one, and the flag is wrong.
     """
-    printed = told.within.low if told.within.high is None else told.within.high
+    is_open = told.within.high is None or (told.within.low and told.within.high in NO_LIMITS)
+    printed = told.within.low if is_open else told.within.high
     if analyte is None or analyte.limit is None or told.unit != analyte.unit or not printed:
         return False
     low, high = analyte.limit

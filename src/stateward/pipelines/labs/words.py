@@ -162,7 +162,10 @@ CATEGORIES: frozenset[str] = frozenset(map(fold, _WORDS["categories"]))
 def is_category(text: str) -> bool:
     """Whether a text names what values mean, and no test: `Deficient`, `Borderline high`."""
     words = fold(text).split()
-    return bool(words) and all(word in CATEGORIES for word in words)
+    told = sum(word in CATEGORIES for word in words)
+    # `Risk Group Category A`
+    is_lettered = told > 1 and all(word in CATEGORIES or len(word) == 1 for word in words)
+    return bool(words) and (told == len(words) or is_lettered)
 
 
 _STEMS: dict[str, tuple[str, ...]] = {

@@ -24,6 +24,7 @@ class BracketsBelow:
         bracketed = [row for row in rows if _is_alone(row)]
         self._edge = max((_end_of_name(row) for row in named), default=0.0)
         self._is_habit = len(bracketed) >= max(ROWS_MIN, SHARE_MIN * len(named))
+        self._is_only = len(named) == 1  # nothing shows how wide its column is
 
     def is_method(self, above: Row, row: Row) -> bool:
         """Whether a line below a row tells its method."""
@@ -32,7 +33,7 @@ class BracketsBelow:
         first = row.words[0]
         blank = BLANK * (first.bottom - first.top)
         is_fitting = _end_of_name(above) + blank + first.x1 - first.x0 <= self._edge
-        return self._is_habit or (is_fitting and says_method(row.name))
+        return self._is_habit or ((is_fitting or self._is_only) and says_method(row.name))
 
 
 def is_bracketed(text: str) -> bool:

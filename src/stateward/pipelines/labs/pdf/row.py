@@ -8,6 +8,7 @@ import msgspec
 from stateward.pipelines.kit.pdf.page_numbers import PAGE_OF
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
+from stateward.pipelines.labs.pdf.cells import cells
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
@@ -20,6 +21,8 @@ _PHONE = re.compile(
     r"(?<![\w.,])(?:\+[0-9]{1,3}[ .-]?(?:\(0\))?|0(?=[0-9])|\([0-9]{2,5}\) ?(?=[0-9]{3,4}[- ][0-9]))"
     r"[0-9]+(?:[ /.-][0-9]{2,})*(?![\w.,]?[0-9])|(?<![\w.,])[0-9]{3}\.[0-9]{3}\.[0-9]{4}(?![\w.,]?[0-9])"
 )
+PROSE_CELLS_MIN = 5
+PROSE_WORDS_MIN = 8
 PHONE_DIGITS_MIN = 9
 _STREET = re.compile(
     r"\b(?:street|road|avenue|boulevard|lane|p\.? ?o\.? box|postfach|rue de|avenida|rua|"
@@ -100,6 +103,8 @@ def is_of_paper(row: Row) -> bool:
         paged = _PAGED.search(text)
         is_page = paged is not None and _digits(text[: paged.start()]) == 0
         return (bool(phone) and _digits(rest) == 0) or is_page
+    if _is_prose(row):
+        return True
     is_timed = all(_CLOCK.fullmatch(value.strip()) for value, _ in row.values)
     if is_timed and len(row.values) > 1:  # the hours at which samples of several days were taken
         return True
@@ -113,6 +118,15 @@ def is_of_paper(row: Row) -> bool:
     ) or (counted is not None and value in counted.groups())
     is_label = ":" in value and is_administrative(value)  # `Client services   Specimen: AB123`
     return is_phone or is_said or is_dated or is_page or is_label
+
+
+def _is_prose(row: Row) -> bool:
+    """Whether a line is running text set in block, whose wide blanks part it into cells: words in all of them."""
+    parts = cells(row.words)
+    told = [" ".join(word.text for word in part) for part in parts]
+    words = sum(re.fullmatch(r"[^\W\d_]+[.,;:]?", word.text) is not None for word in row.words)
+    has_figures = any(any(map(str.isdigit, text)) for text in told[1:])
+    return len(parts) >= PROSE_CELLS_MIN and words >= PROSE_WORDS_MIN and not has_figures
 
 
 def _is_measured(row: Row) -> bool:
