@@ -17,6 +17,7 @@ in `.venv`, `.venv-docs` and `.venv-bench`, nor leave a stamp behind for work th
 
 import fcntl
 import hashlib
+import locale
 import os
 import shutil
 import subprocess
@@ -96,6 +97,7 @@ def one_at_a_time() -> Iterator[None]:
 def prepare(level: str) -> None:
     """Install what `level` needs, unless its stamp says that exactly this is installed already."""
     venv = ROOT / PLACES[level]
+    require_readable_path()
     if not is_at_home(venv):
         make_environment(venv)
     stamp = venv / f".stateward-{level}"
@@ -114,6 +116,18 @@ def prepare(level: str) -> None:
         if tools is not None:
             tools.result()
     stamp.write_text(wanted)
+
+
+def require_readable_path() -> None:
+    """Python 3.11 reads the file that names the project's folder by the locale, and ends where it cannot."""
+    encoding = locale.getencoding()
+    try:
+        str(ROOT).encode(encoding)
+    except UnicodeEncodeError as error:
+        raise Trouble(
+            f"{str(ROOT)!a} has letters that this locale ({encoding}) has not; "
+            "call it with LC_ALL=C.UTF-8, or move the project to another folder"
+        ) from error
 
 
 def provide_tools(venv: Path) -> None:
