@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from stateward.pipelines.literature.paper import Paper
 from tests.pipelines.literature.articles import read, texts
 
@@ -105,3 +107,58 @@ def test_headings_that_open_their_section_and_lists_of_terms_are_read(tmp_path: 
     assert texts(paper.blocks, "paragraph") == ["Bowline", "A knot."]
     found = [each.reference for each in paper.blocks if each.reference is not None]
     assert [(each.label, each.ids) for each in found] == [("1", {}), ("2", {"doi": "10.5555/bend"})]
+
+
+LINKED = """<!DOCTYPE html><html lang="en"><head><title>Ladles | Journal</title><script type="application/ld+json">
+{"@context": "https://schema.org", "mainEntity": {"@type": "ScholarlyArticle", "headline": "Ladles of the north",
+ "description": "All ladles were measured.", "datePublished": "2021-04-09", "sameAs": "https://doi.org/10.5555/ladle.9",
+ "author": [{"@type": "Person", "name": "Anna B. Spoon", "affiliation": [{"name": "Kitchen, Samples"}],
+             "@id": "http://orcid.org/0000-0001-5109-3700"},
+            {"@type": "Person", "familyName": "van de Pan", "givenName": "Joost"}],
+ "isPartOf": {"@type": "PublicationIssue", "issueNumber": "3",
+              "isPartOf": {"@type": "PublicationVolume",
+              "volumeNumber": 12,
+              "isPartOf": {"@type": "Periodical", "name": "Journal of Ladles", "issn": ["0007-0001"]}}},
+ "pageStart": "17", "pageEnd": "29", "publisher": {"@type": "Organization", "name": "Oven House"}}}
+</script></head><body><article><h1>Ladles of the north</h1><p>They were long.</p></article></body></html>"""
+
+
+def test_a_page_without_citation_tags_tells_search_engines_of_its_paper(tmp_path: Path) -> None:
+    paper = read(tmp_path, LINKED)
+    found = paper.metadata
+
+    assert (found.title, found.ids, found.year) == (
+        "Ladles of the north",
+        {"doi": "10.5555/ladle.9"},
+        2021,
+    )
+    assert [(each.surname, each.given) for each in found.authors] == [
+        ("Spoon", "Anna B."), ("van de Pan", "Joost"),
+    ]  # fmt: skip
+    assert (found.authors[0].orcid, found.authors[0].affiliations) == (
+        "0000-0001-5109-3700", ("Kitchen, Samples",),
+    )  # fmt: skip
+    assert (found.journal.title, found.journal.issns, found.volume, found.issue) == (
+        "Journal of Ladles", ("0007-0001",), "12", "3",
+    )  # fmt: skip
+    assert (found.first_page, found.last_page, found.journal.publisher) == (
+        "17",
+        "29",
+        "Oven House",
+    )
+    assert found.abstract == "All ladles were measured."
+    assert not paper.notes
+
+
+@pytest.mark.parametrize("kind", ["NewsArticle", "Article", "WebPage"])
+def test_other_articles_are_no_papers(tmp_path: Path, kind: str) -> None:
+    paper = read(tmp_path, LINKED.replace("ScholarlyArticle", kind))
+
+    assert [note.code for note in paper.notes] == ["NO_METADATA"]
+    assert not paper.metadata.ids
+
+
+def test_damaged_data_for_search_engines_are_as_if_there_were_none(tmp_path: Path) -> None:
+    paper = read(tmp_path, LINKED.replace('"pageEnd": "29",', '"pageEnd": '))
+
+    assert [note.code for note in paper.notes] == ["NO_METADATA"]

@@ -14,6 +14,7 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import EMPTY_DOCUMENT, TEXT_TOO_LARGE
 from stateward.pipelines.literature.identifiers import normal_ids, orcid_of
+from stateward.pipelines.literature.linked_data import linked_tags
 from stateward.pipelines.literature.paper import (
     Author,
     Block,
@@ -79,7 +80,8 @@ def read_html(path: Path, *, chars_max: int) -> Paper:
         notes.append(
             Note(
                 code=NO_METADATA,
-                message="the page has no citation tags; title and text are those of its main part",
+                message="the page has no citation tags and tells search engines of no paper; "
+                "title and text are those of its main part",
             )
         )
     return Paper(metadata=metadata, blocks=blocks, notes=notes)
@@ -131,6 +133,8 @@ class _MetaTags:
             name = name.removeprefix("bepress_")  # as Digital Commons says the same
             if name and (content := squeeze(each.get("content"))):
                 self._tags.append((name, content))
+        if not any(name.startswith("citation_") for name, _ in self._tags):
+            self._tags = [*linked_tags(root), *self._tags]
         self.is_citation = any(name.startswith("citation_") for name, _ in self._tags)
 
     def first(self, *names: str) -> str:
