@@ -190,3 +190,21 @@ def test_a_damaged_file_in_which_nothing_is_whole_is_given_up(tmp_path: Path, da
     error = read(tmp_path, data, retry_count=1).error
 
     assert (error.code, error.is_retryable) == ("CORRUPT_FILE", False)
+
+
+def test_the_last_line_of_a_text_with_as_many_commas_as_a_record_is_none(tmp_path: Path) -> None:
+    """The lines of a text in HTML hold quotes where no record has one."""
+    before = "".join(f"B-{each},Pot,{'Clay ' * 20},5.00,CLP\n" for each in range(500))
+    table = (
+        f"SKU,Title,Description,Price,Currency\n{before}"
+        'A-1,Bouquet,"<p class=""a"">Roses</p>\n'
+        '<p class=""b"">Cut them, turn them, keep them cool</p>",58000,CLP\n'
+        'A-2,Wreath,"Fir",19000,CLP\n'
+    )
+
+    found = read(tmp_path, table)
+
+    assert [(each["sku"], each["title"], each["price"]) for each in found.products[500:]] == [
+        ("A-1", "Bouquet", "58000"), ("A-2", "Wreath", "19000"),
+    ]  # fmt: skip
+    assert not found.notes

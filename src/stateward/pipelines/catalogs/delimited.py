@@ -7,6 +7,7 @@ record by record: a quote that is never closed must not swallow the products aft
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +54,9 @@ class _Splitter:
         self._dialect = dialect
         self._reading = reading
         self._width = 0  # of the rows, once it is known
+        sign = re.escape(dialect.delimiter)
+        cell = rf'[ ]*"(?:[^"]|"")*"[ ]*|[^"{sign}]*'
+        self._record = re.compile(rf"(?:{cell})(?:{sign}(?:{cell}))*")
 
     def batches(self, path: Path, encoding: str) -> Iterator[RowBatch]:
         """All rows, with their numbers as a spreadsheet shows them and the lines on which they begin."""
@@ -126,6 +130,9 @@ class _Splitter:
     def _is_record(self, line: str) -> bool:
         wanted = self._width - 1
         if wanted < 1 or line.count(self._dialect.delimiter) < wanted:
+            return False
+        # The last line of a text in HTML may have as many commas by chance, and quotes where no record has one.
+        if not self._record.fullmatch(line.rstrip("\r\n")):
             return False
         cells = next(self._reader([line]), [])
         return len(cells) == self._width and any(_is_figure(cell) for cell in cells)
