@@ -159,3 +159,10 @@ def test_headings_in_ukrainian_are_known(tmp_path: Path) -> None:
     assert (first["sku"], first["title"], first["price"], first["currency"]) == (
         "A-1", "Чайник", "1490.00", "UAH",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("heading", ["name_en", "name-en_US", "description_en", "Name-de_DE-print"])
+def test_a_text_in_one_language_is_the_text(tmp_path: Path, heading: str) -> None:
+    first, _ = read(tmp_path, f"sku;{heading};price-EUR\nA-1;Kettle;12.50\nA-2;Pan;9.90\n").products
+
+    assert (first["title"], first["price"], first["currency"]) == ("Kettle", "12.50", "EUR")

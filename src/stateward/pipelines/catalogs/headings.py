@@ -79,6 +79,11 @@ _PRICE_WORD = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_SIGN = re.compile(r"#|№|(?<![^\W_])n[º°](?![^\W_])", re.IGNORECASE)
+# A text in one of several languages, and for one of several channels: `name_en`, `description-de_DE-print`.
+_IN_LANGUAGE = re.compile(
+    r"(\w+?)[-_ .](?:(?:en|de|fr|es|it|nl|pl|cs|sv|da|fi|nb|no|pt|hu|ro|ru|uk)|[a-z]{2}[-_][A-Z]{2})(?:-[a-z]+)?"
+)
+TEXTS = frozenset({"title", "description", "category"})
 _IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
 
 
@@ -133,6 +138,10 @@ def role_of(heading: str) -> tuple[str, int]:
                 return "", 0
             # `¿Existencias?`, `In stock?`: yes or no, and not how many.
             return ("", 0) if found[0] == "stock" and heading.rstrip().endswith("?") else found
+    if (said := _IN_LANGUAGE.fullmatch(heading)) is not None:
+        role, rank = role_of(said[1])
+        if role in TEXTS:
+            return role, QUALIFIED_RANK + rank
     words = simplify(_without_currency(heading)).split()
     return _qualified_role(words, table) if not _are_gtins(words) else ("gtin", QUALIFIED_RANK)
 
