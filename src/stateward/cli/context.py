@@ -213,6 +213,11 @@ class CliContext:
         if message:
             self.say(message)
 
+    def show_revoked(self, name: str, *, was_open: bool) -> None:
+        """What became of a key or a link that was to be revoked."""
+        outcome = "is revoked" if was_open else "was revoked before"
+        self.show({"id": name, "was_open": was_open}, f"{name} {outcome}")
+
     def show_rows(
         self,
         rows: Sequence[T],

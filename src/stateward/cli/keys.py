@@ -161,8 +161,7 @@ def revoke(context: CliContext, key_id: str) -> None:
         known = app.keys()
         key_id = one_of(key_id, (each.id for each in known))
         was_open = app.revoke_key(key_id).was_open
-    outcome = "is revoked" if was_open else "was revoked before"
-    context.show({"id": key_id, "was_open": was_open}, f"{key_id} {outcome}")
+    context.show_revoked(key_id, was_open=was_open)
 
 
 @key.group(
@@ -298,8 +297,7 @@ def revoke_worker(context: CliContext, key_id: str) -> None:
     with context.local_app() as app:
         key_id = one_of(key_id, (each.id for each in app.admin.worker_keys()))
         was_open = app.admin.revoke_worker_key(key_id)
-    outcome = "is revoked" if was_open else "was revoked before"
-    context.show({"id": key_id, "was_open": was_open}, f"{key_id} {outcome}")
+    context.show_revoked(key_id, was_open=was_open)
 
 
 def _write_secret(out: Path, text: str) -> None:

@@ -74,5 +74,4 @@ def revoke_link(context: CliContext, *, record_id: str, link_id: str) -> None:
     with context.app() as app:
         link_id = one_of(link_id, (each.id for each in app.review_links(record_id)))
         was_open = app.revoke_review_link(record_id, link_id).was_open
-    outcome = "is revoked" if was_open else "was revoked before"
-    context.show({"id": link_id, "was_open": was_open}, f"{link_id} {outcome}")
+    context.show_revoked(link_id, was_open=was_open)

@@ -36,8 +36,7 @@ def backups(folder: Path, name: str | None = None) -> list[LedgerBackup]:
 
 
 def prune_backups(
-    folder: Path, *, days: int = BACKUP_DAYS, execute: bool = False, clock: Callable[[], float] = wall_clock,
-    disk: Disk | None = None,
+    folder: Path, *, days: int = BACKUP_DAYS, execute: bool = False, clock: Callable[[], float] = wall_clock
 ) -> list[LedgerBackup]:  # fmt: skip
     """The backups that are older than so many days; with `execute` they are deleted. Nothing else ever deletes one."""
     if days < 1:
@@ -45,8 +44,8 @@ def prune_backups(
     last = datetime.fromtimestamp(clock(), UTC).date() - timedelta(days=days)
     old = [each for each in backups(folder) if each.day < last]
     if execute:
-        seam = disk or Disk()
+        disk = Disk()
         for each in old:
-            seam.unlink(each.path)
-        seam.sync_dir(folder)
+            disk.unlink(each.path)
+        disk.sync_dir(folder)
     return old

@@ -62,15 +62,17 @@ def snapshots(context: CliContext, ledger_path: Path) -> None:
     """List the snapshots that can be rolled back to."""
     with reading(context, ledger_path) as found:
         infos = found.snapshots()
-    if context.is_for_programs:
-        context.emit_rows(infos)
-        return
-    rows = []
-    for each in infos:
-        back = each.rolled_back_to
-        note = "" if back is None else f"rollback to {back}"
-        rows.append((each.file, each.created_at, each.last_seq, each.documents, note))
-    write_table(("snapshot", "made", "seq", "documents", "of"), rows)
+    context.show_rows(
+        infos,
+        ("snapshot", "made", "seq", "documents", "of"),
+        lambda each: (
+            each.file,
+            each.created_at,
+            each.last_seq,
+            each.documents,
+            "" if each.rolled_back_to is None else f"rollback to {each.rolled_back_to}",
+        ),
+    )
 
 
 @command(
