@@ -36,12 +36,15 @@ _IN_WORDS = """
     k, kt, kreedit, kredit, kredīts, πίστωση, приход, кредит, зачисление, пополнение,
     надходження, 收入, 入金, 贷, 貸, 입금, دائن, זכות, ฝาก, có, alacak, gelir, jóváírás, příjem, uznanie,
     wpływ, masuk, entrada, entrata, bijschrijving, insättning, pano, money in, received, paid in,
-    incoming
+    incoming, einnahme, einzahlung, eingang, zugang, recette, entrée, encaissement, ingresos, entrate, incasso, inkomst,
+    indtægt, inntekt, inkomsten, tulo, przychód, bevétel, încasare, prihod, receita
 """
 _OUT_WORDS = """
     db, deb, dt, deebet, debet, debets, χρέωση, расход, дебет, списание, витрата, 支出, 出金, 借,
     출금, 지급, مدين, חובה, ถอน, nợ, borç, gider, terhelés, výdaj, obciążenie, wydatek, keluar,
-    saída, egreso, uscita, afschrijving, uttag, otto, money out, sent, paid out, outgoing
+    saída, egreso, uscita, afschrijving, uttag, otto, money out, sent, paid out, outgoing, ausgabe, auszahlung, ausgang,
+    abgang, dépense, décaissement, sortie, gastos, uscite, utgift, udgift, uitgave, uitgaven, meno, rozchód, kiadás,
+    plată, rashod, despesa
 """
 COLUMN_MARKS = (
     MARKS

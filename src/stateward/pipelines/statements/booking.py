@@ -18,7 +18,9 @@ BOOKED = frozenset(
     efectuado realizado efetuado concluído pagado pagato payé bezahlt betald betalt maksettu zaplaceno zapłacono
     teljesült tamamlandı onaylandı
     ολοκληρώθηκε виконано успешно berhasil sukses selesai 완료 정상 승인 הושלם مكتمل ناجحة
-    สำเร็จ""".split()
+    สำเร็จ abgeschlossen terminé effectué completado completata completato voltooid concluída concluido completada
+    ukończono zakończono zakończona slutförd fuldført fullført suoritettu dokončeno befejezett kész finalizado
+    завершено завершена выполнена""".split()
 ) | {"umsatz gebucht", "thành công"}
 PENDING = frozenset(
     """pdng info futr pending vorgemerkt pendiente authorised authorized processing offen scheduled upcoming hold
@@ -27,9 +29,10 @@ PENDING = frozenset(
     preliminärt rezervováno blokada zablokowana zarezerwowana zárolt zárolás varattu beklemede provizyon pendente
     δεσμευμένο εκκρεμεί обрабатывается холд заблоковано очікується
     tertunda diproses 대기 보류 승인대기 保留 未確定 未入账
-    ממתין معلق autorizzato autorizado autorisé autorisiert geautoriseerd""".split()
+    ausstehend ממתין معلق autorizzato autorizado autorisé autorisiert geautoriseerd""".split()
 ) | {
     "en attente",
+    "in sospeso",
     "in attesa",
     "non contabilizzato",
     "not booked",

@@ -51,7 +51,7 @@ _OF_CASH = re.compile(
 _OF_BANK = re.compile(
     r"fee\b|fees\b|charge|interest|entgelt|gebuhr|zins|spesen|abschluss|steuer|\bfrais|agios|interet|cotisation|comisi"
     r"|interes|impuesto|commission|canone|bollo|imposta|competenze|kosten|rente|avgift|ranta|gebyr|rente|oplat|prowizj"
-    r"|^int\b|odsetk|podat|poplat|urok|kamat|\bdij|juros|tarifa|imposto|iof\b|tax\b|комисси|процент|手数料|利息"
+    r"|^int\b|odsetk|podat|poplat|urok|kamat|\bdij|jutalek|juros|tarifa|imposto|iof\b|tax\b|комисси|процент|手数料|利息"
 )
 
 
@@ -203,7 +203,7 @@ _OTHER_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}")
 
 def _has_no_other_side(layout: ColumnLayout, cells: Cells) -> bool:
     """Whether the text of a row names what a bank books itself, or cash."""
-    places = (layout.description, *layout.texts, *layout.kinds, layout.reference)
+    places = (layout.description, *layout.texts, *layout.kinds, layout.reference, layout.category)
     texts = [headings.simplify(cells[i]) for i in places if i >= 0]
     return any(_OF_BANK.search(text) or _OF_CASH.search(text) for text in texts)
 

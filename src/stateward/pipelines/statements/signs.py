@@ -160,6 +160,20 @@ def balances_prove(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTe
     return _chain_holds(booked_rows(layout, rows[:EVIDENCE_ROWS]), terms, terms.sign)
 
 
+def do_balances_count_unbooked(
+    layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms
+) -> bool:
+    """Whether balances follow from row to row only with the rows that are not booked by their status."""
+    if layout.status < 0 or layout.balance < 0:
+        return False
+    every = msgspec.structs.replace(layout, status=-1)
+    found, booked = booked_rows(every, rows), booked_rows(layout, rows)
+    if len(found) == len(booked):
+        return False
+    links, breaks = _chain_counts(found, terms, terms.sign)
+    return links > 0 and not breaks and _chain_counts(booked, terms, terms.sign)[1] > 0
+
+
 def owed_ends(
     layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms, facts: Mapping[str, str]
 ) -> ReadingTerms:
@@ -281,6 +295,9 @@ def _columns(
         return SignRule(
             "columns_swapped", "two columns: with the first as credits the statement adds up"
         )
+    votes = _votes(body, terms, rule.sign)
+    if rule.sign == "columns_signed" and votes.agree and not votes.against:
+        return SignRule(rule.sign, f"{rule.why}, and words of the rows agree with them")
     problem = (
         "neither a heading nor a balance shows which of two columns is debits; the first was taken"
     )
@@ -517,11 +534,17 @@ def _is_owed(body: Sequence[SignedRow], terms: ReadingTerms, *, share: float = M
 
 
 def _is_of_deposits(body: Sequence[SignedRow]) -> bool:
-    """Whether each row names the account that it is of, and that has an IBAN: it is no card, and no debt."""
-    return bool(body) and all(_IBAN.match(row.account.strip()) for row, _ in body)
+    """Whether each row names the account that it is of, and that has an IBAN, or several name that of another side.
+
+    Such is no card, and no debt: a card has no IBAN, and is charged by shops that tell none.
+    """
+    if body and all(_IBAN.fullmatch(row.account.strip()) for row, _ in body):
+        return True
+    others = {text.strip() for row, _ in body for text in (*row.more.values(), row.reference)}
+    return sum(map(bool, map(_IBAN.fullmatch, others))) >= SEVERAL
 
 
-_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}\b")
+_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}")
 
 
 def _votes(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> DirectionVotes:
@@ -559,6 +582,12 @@ class _ChainProof:
 
 
 def _chain_holds(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> bool:
+    links, breaks = _chain_counts(body, terms, sign)
+    return links > 0 and breaks <= links * BROKEN_LINKS
+
+
+def _chain_counts(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> tuple[int, int]:
+    """How many balances follow another of the same account and currency, and how many of them not from it."""
     trial = msgspec.structs.replace(terms, sign=sign)
     groups: dict[tuple[str, str], list[RowAmounts]] = {}
     # A blank cell means the only currency that there is.
@@ -567,9 +596,7 @@ def _chain_holds(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> b
         if (value := _value(row, trial)) is not None:
             groups.setdefault((row.account, "" if is_one else row.currency), []).append(value)
     results = [_group_breaks(lines) for lines in groups.values()]
-    links = sum(links for links, _ in results)
-    breaks = sum(breaks for _, breaks in results)
-    return links > 0 and breaks <= links * BROKEN_LINKS
+    return sum(links for links, _ in results), sum(breaks for _, breaks in results)
 
 
 def _group_breaks(lines: Sequence[RowAmounts]) -> tuple[int, int]:

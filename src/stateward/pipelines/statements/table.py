@@ -63,6 +63,7 @@ from stateward.pipelines.statements.signs import (
     booked_rows,
     decide_sign,
     directions,
+    do_balances_count_unbooked,
     owed_ends,
     section_title,
 )
@@ -101,6 +102,7 @@ from stateward.pipelines.statements.table_facts import (
     facts_below_labels,
     facts_of_row,
     labelled_facts,
+    lone_iban,
     told_currency,
     told_totals,
 )
@@ -132,6 +134,7 @@ class StatementTable:
         self._other_heading = 0  # the line of a second heading, of other columns
         self._doubtful = ""  # a title between the rows that may be of what is not booked
         self._account = ""  # that of the row at hand, by what is named above it
+        self._is_all_counted = False  # by the balances, also what is not booked by its status
         self._ends_currency = ""  # that of the first balance among the rows
         self._has_accounts = False  # whether another one is named among the rows
         self._is_after_gap = False  # whether an empty row stands above the row at hand
@@ -174,6 +177,7 @@ class StatementTable:
             layout, why = checked(layout, body)
             self._reading.decisions += why
         terms = self._terms(layout, body, before, is_whole=is_whole)
+        layout = self._without_refuted_status(layout, body, terms)
         if open_day(layout) >= 0:
             texts = [cells for _, cells in body]
             is_chained = balances_prove(layout, texts, terms)
@@ -233,6 +237,17 @@ class StatementTable:
             terms=terms,
             rows=rows,
         )
+
+    def _without_refuted_status(
+        self, layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerms
+    ) -> ColumnLayout:
+        """The layout without its column of statuses, if balances count rows that are not booked by it."""
+        if not do_balances_count_unbooked(layout, [cells for _, cells in body], terms):
+            return layout
+        name = layout.headings[layout.status]
+        self._reading.decisions.append(f"balances count all rows, whatever {name!r} says of them")
+        self._is_all_counted = True
+        return msgspec.structs.replace(layout, status=-1)
 
     def _head(self) -> tuple[Iterator[Record], list[Record], TableHead]:
         """The records from the top, and the first of them with and without lines; all as most tables print them."""
@@ -385,6 +400,8 @@ class StatementTable:
                 self._problem("ROW_UNREADABLE", message, line, cells)
             elif any(cell.strip() for cell in cells):
                 self._log_row(f"line {line} is above the rows: {raw_text(cells)}")
+        if layout.account < 0 and (own := lone_iban([cells for _, cells in before])):
+            facts.setdefault("account", own)
         return facts
 
     def _opening(
@@ -476,7 +493,8 @@ class StatementTable:
             self._reading.problems.append(problem)
         code = currency or (first_text(rows, layout.currency) if layout.currency >= 0 else "")
         self._reading.problems.extend(
-            rival_problems(
+            each
+            for each in rival_problems(
                 layout,
                 rows,
                 terms,
@@ -484,6 +502,7 @@ class StatementTable:
                 is_proven=balances_prove(layout, rows, terms),
                 told=told,
             )
+            if not (self._is_all_counted and each.code == "STATUS_UNKNOWN")
         )
 
     def _rows(

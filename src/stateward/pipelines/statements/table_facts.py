@@ -59,6 +59,16 @@ def facts_of_row(cells: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def lone_iban(rows: Sequence[Sequence[str]]) -> str:
+    """The only IBAN above a table: that of its account, whatever stands beside it; "" for none or several."""
+    texts = {cell.strip() for cells in rows for cell in cells}
+    found = {text for text in texts if _IBAN.fullmatch(text)}
+    return found.pop() if len(found) == 1 else ""
+
+
+_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}")
+
+
 def told_currency(rows: Sequence[Sequence[str]]) -> str:
     """The one currency that rows above a table name, with a label or as a cell of its own; "" for none or several."""
     found = {
