@@ -25,8 +25,9 @@ from tests.waiting import WAIT_S_MAX, wait_until
 
 ALWAYS = {
     "upload_id", "status", "version", "source_type", "filename", "size", "error_code", "error_message",
-    "upload_log_ref", "priority", "is_priority_used", "priority_reason", "files", "retry_count", "max_retries", "last_retry_at",
-    "rest", "is_at_rest", "notes", "flags", "flag_decision", "created_at", "updated_at", "status_metadata",
+    "upload_log_ref", "priority", "is_priority_used", "priority_reason", "files", "retry_count", "max_retries",
+    "last_retry_at", "rest", "is_at_rest", "notes", "flags", "flag_decision", "created_at", "updated_at",
+    "status_metadata",
 }  # fmt: skip
 
 
