@@ -14,9 +14,13 @@ SPREAD = ("tests/docs/test_docs.py", "tests/cli/test_contract.py")
 TOGETHER = ("tests/packaging/",)
 # What takes longest begins first: nothing is worse than a file that begins when all others have ended.
 FIRST = (
-    "tests/packaging/", "tests/console/", "tests/docs/", "tests/faults/", "tests/lab/", "tests/app/",
-    "tests/transport/", "tests/workers/", "tests/pipelines/labs/test_pdf.py", "tests/pipelines/literature/",
-    "tests/pipelines/statements/pdf/test_reading.py", "tests/engine/test_verify.py", "tests/server/test_kill.py",
+    "tests/packaging/", "tests/console/", "tests/docs/", "tests/faults/", "tests/lab/", "tests/app/", "tests/cli/",
+    "tests/engine/", "tests/storage/", "tests/transport/", "tests/workers/", "tests/architecture/test_vocabulary.py",
+    "tests/client/test_remote_cli.py", "tests/ledger/test_proof.py", "tests/server/test_kill.py",
+    "tests/server/test_openapi.py", "tests/pipelines/contracts/test_clauses_by_type.py",
+    "tests/pipelines/contracts/test_other_verticals.py", "tests/pipelines/contracts/test_stages.py",
+    "tests/pipelines/contracts/test_through_the_app.py", "tests/pipelines/inspection/",
+    "tests/pipelines/labs/test_pdf.py", "tests/pipelines/literature/", "tests/pipelines/statements/pdf/test_reading.py",
 )  # fmt: skip
 
 
