@@ -10,9 +10,11 @@ from typing import Any
 
 import msgspec
 import pytest
+import redis
 from click.testing import CliRunner
 
 from stateward.app import App
+from stateward.app.doctor import checks
 from stateward.app.transport_letters import act_on_letters, transport_letters
 from stateward.cli import cli
 from stateward.cli.exit_codes import Exit
@@ -21,11 +23,14 @@ from stateward.core.model import Work, to_iso
 from stateward.schemas import TransportLetter
 from stateward.storage.dead_letters import DeadLetter
 from stateward.transport import Holder
+from stateward.transport.connect import connect
+from stateward.transport.engine import AskedEngine, Parcel, unreachable
 from stateward.transport.messages import RESULT, Key, WorkMessage, results_stream
 from tests.server.api_client import serving
 from tests.transport.brokers import server_of
 from tests.transport.impostor import Impostor, first_work
 from tests.transport.scene import Scene, settings
+from tests.waiting import wait_until
 
 STATEMENT = b"Date;Text;Amount\n2026-01-05;a;-1,00\n"
 OTHERS = [pytest.param(each, marks=pytest.mark.long) for each in ("nats", "kafka")]
@@ -216,6 +221,59 @@ def test_a_broker_that_is_away_is_told_and_the_rest_is_listed(tmp_path: Path) ->
     assert done.exit_code == Exit.STORE
     assert "torn" in done.stdout
     assert "without those of the broker: the transport at redis://127.0.0.1:1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "reason", "advice"),
+    [
+        ("redis://b", "invalid username-password pair or user is disabled.", "correct user and password"),
+        ("nats://b", "Authorization Violation", "correct user and password"),
+        ("redis://b", "this user has no permissions to run the 'xadd' command", "give this user the rights"),
+        ("nats://b", 'Permissions Violation for Publish to "stateward.results"', "give this user the rights"),
+        ("tls://b", "certificate verify failed: IP address mismatch", "the host in the URL must be one of its names"),
+        ("redis://b", "command not allowed when used memory > 'maxmemory'.", "make room on the broker"),
+        ("nats://b", "insufficient resources", "make room on the broker"),
+        ("rediss://b", "Timeout connecting to server", "speaks TLS at that port"),
+        ("redis://b", "Error 111 connecting to b:6379. Connection refused.", "see whether it runs at that address"),
+    ],
+)  # fmt: skip
+def test_what_a_broker_says_comes_with_what_to_do(url: str, reason: str, advice: str) -> None:
+    said = str(unreachable(url, Exception(reason)))
+
+    assert said.startswith(f"the transport at {url} cannot be reached: {reason.rstrip('.')}; ")
+    assert advice in said
+
+
+def test_a_broker_that_is_full_is_no_sound_transport(tmp_path: Path) -> None:
+    with (
+        server_of("redis") as url,
+        redis.Redis.from_url(url) as server,
+        App(settings(tmp_path, url, "full")) as app,
+    ):
+        (empty,) = [each for each in checks(app) if each.name == "transport"]
+        server.config_set("maxmemory", "1")
+        (full,) = [each for each in checks(app) if each.name == "transport"]
+        server.config_set("maxmemory", "0")
+        left = transport_letters(app)
+
+    assert (empty.is_well, full.is_well, left) == (True, False, [])
+    assert "make room on the broker" in full.sentence
+
+
+def test_a_stream_that_somebody_deletes_while_it_is_read_is_made_anew(tmp_path: Path) -> None:
+    with server_of("redis") as url, redis.Redis.from_url(url) as server:
+        engine = connect(url, consumer="one", lease_s=60.0)
+        assert isinstance(engine, AskedEngine)
+        assert not engine.ask(["s"], limit=1)
+        server.delete("s")  # the open request is answered with that
+
+        wait_until(lambda: not engine.collect(["s"], limit=1) and engine.losses == 1)
+
+        engine.publish("s", [Parcel("", b"a")])
+        (found,) = engine.receive(["s"], limit=1, wait_s=5.0)
+        engine.close()
+
+    assert found.body == b"a"
 
 
 def key_of(work: Work) -> Key:

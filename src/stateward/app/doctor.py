@@ -337,6 +337,7 @@ def _transport_check(app: App) -> Check:
         try:
             waiting = channel.depth(results_stream(own.prefix))
             dead = channel.dead_letters(limit=DEAD_MAX)
+            channel.check_writable()
         finally:
             channel.close()
     except StatewardError as error:
@@ -344,7 +345,7 @@ def _transport_check(app: App) -> Check:
             name="transport",
             is_well=False,
             sentence=str(error),
-            advice="work waits in the store until it answers: start it, or correct transport.url",
+            advice="do what it says; until then work waits in the store, and nothing is lost",
         )
     workers = sum(bool(each.via) for each in app.bus.workers())
     is_news = bool(dead) and dead[-1].at >= to_iso(app.clock() - DEAD_NEWS)

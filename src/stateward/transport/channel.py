@@ -39,6 +39,7 @@ from stateward.transport.messages import (
 
 DATA_BYTES_MAX = 256 * 1024 * 1024  # of one message, in blob storage
 PART_BYTES = 4 * 1024 * 1024  # of messages that an engine is given in one step
+NEWEST = 10  # dead letters among which the one of a check is
 HEADS = 2  # messages of each stream that are compared by rank at first
 ACK_S = 0.2  # that settled messages wait for others to be acknowledged with
 ACKS_MAX = 64  # that wait: they are in memory, and count as unsettled
@@ -247,6 +248,23 @@ class Channel:
                 size=len(body),
                 sha256=sha256(body).hexdigest(),
             )
+
+    def check_writable(self) -> None:
+        """Store a dead letter and take it out again; raises TransportError where the broker takes nothing in.
+
+        A broker that is full goes on to answer questions. From a log nothing is taken out: there it is a word to all
+        workers that says nothing.
+        """
+        if self._asked is None:
+            self._engine.broadcast(self._control, b"{}")
+            return
+        letter = DeadLetterMessage(
+            reason="a check of the broker", stream=self._dead, at=to_iso(self._clock())
+        )
+        body = msgspec.json.encode(letter)
+        self._engine.bury(self._dead, Parcel("", body))
+        newest = self._engine.buried(self._dead, limit=NEWEST)
+        self._engine.unbury(self._dead, [each.id for each in newest if each.body == body])
 
     def drop_dead_letters(self, ids: Sequence[str]) -> None:
         """Take dead letters out of their stream for good."""

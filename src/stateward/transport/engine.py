@@ -155,12 +155,41 @@ def masked_url(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
+# What brokers say, in lower case, and what a person does then; the first that fits counts.
+_WAYS_ON = (
+    (
+        ("certificate", "no tls with", "ssl"),
+        "check the certificate: the host in the URL must be one of its names, and its authority must be known here",
+    ),
+    (("permission", "noperm", "not authorized for", "topic authorization"), "give this user the rights it needs there"),
+    (
+        ("password", "authorization violation", "authentication", "credential", "nkey", "wrongpass", "sasl"),
+        "correct user and password in the URL",
+    ),
+    (
+        ("maxmemory", "no space", "insufficient", "resources exceeded", "misconf", "maximum bytes", "storage"),
+        "make room on the broker: its memory or disk is full, or its limit too low",
+    ),
+)  # fmt: skip
+
+
 def unreachable(url: str, error: BaseException) -> TransportUnreachable:
-    """What is raised where the server of a URL does not answer."""
-    reason = str(error) or "no answer"
+    """What is raised where the server of a URL does not answer, or does not do what is asked."""
+    reason = str(error).rstrip(".") or "no answer"
     return TransportUnreachable(
-        f"the transport at {masked_url(url)} cannot be reached: {reason}; see transport.url in the settings"
+        f"the transport at {masked_url(url)} cannot be reached: {reason}; {way_on(url, reason)}"
     )
+
+
+def way_on(url: str, reason: str) -> str:
+    """What a person does about what a broker, or the way to it, says."""
+    said = reason.lower()
+    for words, advice in _WAYS_ON:
+        if any(each in said for each in words):
+            return f"{advice} (transport.url)"
+    if url.startswith(("rediss:", "tls:")):
+        return "see whether it runs, and speaks TLS at that port (transport.url)"
+    return "see whether it runs at that address (transport.url)"
 
 
 def full(stream: str, depth_max: int) -> TransportFull:

@@ -49,7 +49,8 @@ BODY, BEFORE = b"body", DELIVERED.encode()
 MULTI, EXEC = (b"MULTI",), (b"EXEC",)
 _IS_ID = re.compile("[0-9]{1,20}-[0-9]{1,20}")
 _ALREADY_THERE = "BUSYGROUP"
-_NO_GROUP = "NOGROUP"
+# The group, or the stream that was read when it went: a server that lost it, or a person who deleted it.
+_NO_GROUP = ("NOGROUP", "UNBLOCKED")
 Command = tuple[Any, ...]
 
 T = TypeVar("T")
@@ -466,7 +467,7 @@ class RedisEngine:
         try:
             return ask()
         except ResponseError as error:
-            if str(error).startswith((_ALREADY_THERE, _NO_GROUP)):
+            if str(error).startswith((_ALREADY_THERE, *_NO_GROUP)):
                 raise
             raise unreachable(self._url, _say_which(error)) from error
         except RedisError as error:
