@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.documents.statements.paper import Paper
+from stateward.pipelines.labs.pdf.cells import split_unit_and_range
 from stateward.pipelines.labs.words import flag_of_words
 from tests.pipelines.labs.printing import read_plain
 from tests.pipelines.labs.reading import results
@@ -364,3 +365,45 @@ def test_an_upper_limit_of_nines_contradicts_no_unit(tmp_path: Path) -> None:
 
     assert found["flag"] == "L"
     assert "problems" not in found
+
+
+def test_a_list_may_tell_the_flag_behind_a_dash(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "• Glucose: 120 mg/dL — High (70-99)"),),
+        ((50, "• Calcium, Total: 9.1 mg/dL — Normal (8.7-10.4)"),),
+        ((50, "• HbA1c: 3.4 % — Low (4.0-5.6)"),),
+    )
+
+    assert [(each["test"], each["value"], each["high"], each["printed_flag"]) for each in found] == [
+        ("Glucose", "120", "99", "H"), ("Calcium, Total", "9.1", "10.4", "N"),
+        ("HbA1c", "3.4", "5.6", "L"),
+    ]  # fmt: skip
+
+
+def test_what_explains_a_sign_below_a_table_is_no_flag_of_its_last_row(tmp_path: Path) -> None:
+    table = tuple(tuple(zip(COLUMNS, row, strict=True)) for row in (HEADING, GLUCOSE, SODIUM))
+
+    found = read_plain(tmp_path, *table, ((50, "* Result outside of the reference range"),))
+
+    assert [each.get("printed_flag") for each in found] == [None, None]
+
+
+@pytest.mark.parametrize("arrow", ["↑", "↓", "▲"])
+def test_an_arrow_behind_a_range_in_a_column_without_a_heading_is_the_flag(arrow: str) -> None:
+    assert split_unit_and_range("g/dL", f"4.50 - 5.90 {arrow}") == ("g/dL", "4.50 - 5.90", arrow)
+
+
+def test_a_summary_of_a_table_gives_no_results_of_its_own(tmp_path: Path) -> None:
+    columns = (*COLUMNS, 430)
+    rows = ((*HEADING, "Flag"), ("Glucose", "120", "mg/dL", "70 - 99", "H"), (*SODIUM, ""))
+    lines = [tuple((x, t) for x, t in zip(columns, row, strict=True) if t) for row in rows]
+
+    found = read_plain(
+        tmp_path,
+        ((50, "Summary of abnormal results"),),
+        ((50, "Glucose  120 mg/dL  High"),),
+        *lines,
+    )
+
+    assert told(found) == [("Glucose", "120", "mg/dL", "70 - 99"), SODIUM]

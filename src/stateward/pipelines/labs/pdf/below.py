@@ -31,6 +31,7 @@ THAT_IS = frozenset(
 )
 _SECOND = re.compile(rf"\s(?:{'|'.join(sorted(THAT_IS))})\s+([0-9].*)$")
 _LIMIT = re.compile(r"[0-9]")
+SIGNED_WORDS_MAX = 3  # of a flag that begins with a sign
 SAME_WITHIN = Decimal("0.03")  # two units of one result, each rounded as printed
 
 
@@ -92,6 +93,9 @@ def take_flag(last: Row, row: Row) -> bool:
     text = name_of(row)
     is_near = row.page == last.page and 0 < row.base - last.base <= NEAR * last.height
     if not is_near or len(text.split()) < 2 or not is_flag(text):
+        return False
+    # `* Result outside of the reference range` explains the sign.
+    if len(text.split()) > SIGNED_WORDS_MAX and not any(map(str.isalnum, text.split()[0])):
         return False
     signs = (last.flag, last.texts.pop("flag", ""), last.texts.get("mark", ""))
     last.texts["mark"] = " ".join(filter(None, signs))

@@ -264,7 +264,6 @@ def _unit_words(words: Sequence[str]) -> int:
 
 def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
     """Unit, range and flag, where one cell may hold parts of another."""
-    flag = ""
     range_ = tidy(_COLON.sub("", range_.lstrip()))
     if unit and not range_ and not is_known_unit(unit) and _is_limit(unit):
         unit, range_ = "", unit  # a test without a unit, whose range slipped into its column
@@ -272,6 +271,7 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
         range_ = range_[: drawn.start()]
     if range_ in _NO_RANGES:
         return unit, "", range_
+    range_, flag = _without_arrow(range_)
     own = read_range(range_).unit
     is_whole = _is_limit(range_) and not is_flag(own.split()[-1] if own else "")
     words = [] if is_whole else range_.split()
@@ -300,6 +300,13 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
             return range_, "", flag
         unit, range_ = _unit_before_range(range_)
     return unit, range_, flag
+
+
+def _without_arrow(range_: str) -> tuple[str, str]:
+    """A range, and the arrow behind it: in a column without a heading, behind that of the ranges."""
+    head, _, last = range_.rpartition(" ")
+    is_arrow = bool(last) and set(last) <= ARROWS and _is_limit(head)
+    return (head, last) if is_arrow else (range_, "")
 
 
 def _ends_before(words: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
 """Lines of a table become results: names over several lines, section headings, remarks, several dates."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from itertools import pairwise
 from statistics import median
@@ -123,6 +123,7 @@ def observations_of(
             rows = [row for row in rows if not row.is_loose or not row.is_unread]
         rows += found
         pages += parts
+    rows = _without_summaries(rows)
     if all(row.is_unread for row in rows if row.is_loose):
         rows = [row for row in rows if not row.is_loose]  # a letterhead, and no report
     confirm_by_place(rows)
@@ -135,8 +136,9 @@ def observations_of(
     learn_flags(rows)
     mark_unread_cells(rows, pages)
     if any(not row.is_unread for row in rows):
-        lost = lost_rows(pages, [*rows, *paper])
-        rows += [row for row in lost if not is_of_paper(row)]
+        told = _told(rows)
+        lost = [row for row in lost_rows(pages, [*rows, *paper]) if not is_of_paper(row)]
+        rows += [row for row in lost if not row.values or _key(row) not in told]
         rows += list(unvalued_rows(whole, [*rows, *paper]))
         rows.sort(key=lambda row: row.page)
     decimal = vote_decimal(
@@ -156,6 +158,21 @@ def observations_of(
         for row in rows
         for each in row_observations(row, date_order, _date_of_sample(row, first, collected, later))
     ]
+
+
+def _without_summaries(rows: Sequence[Row]) -> list[Row]:
+    """The rows without lines outside of tables that repeat a row of one: `Abnormal results: Calcium 10.8 mg/dL`."""
+    told = _told(row for row in rows if not row.is_loose)
+    return [row for row in rows if not row.is_loose or _key(row) not in told]
+
+
+def _told(rows: Iterable[Row]) -> set[tuple[object, ...]]:
+    return {_key(row) for row in rows if not row.is_unread}
+
+
+def _key(row: Row) -> tuple[object, ...]:
+    """What a row says: its name and its values."""
+    return (fold(row.name), *row.values)
 
 
 def _best_reading(

@@ -26,12 +26,14 @@ from stateward.pipelines.labs.words import column_of, is_category, ordinal_of
 NAME_WORDS_MAX = 6
 STATEMENTS_MIN = 3  # of one page that have a range, or a known name and a unit
 WORDS_MAX = 3  # of a value that is no number
+BULLETS = "•·▪●◦‣∙* "  # before the statements of a list
 SAME_PLACE = 2.0  # points
 _STATEMENT = re.compile(r"(?P<name>[^:=]*[^\W\d][^:=]*?)\s*[:=]\s*(?P<rest>\S.*)")
 _LIMITS_BEHIND = re.compile(
     r"(?P<head>.*?)\s*(?:(?P<wrapped>[(\[][^()\[\]]*[)\]])"
     r"|[-–—|,;]\s*(?P<label>[^\W\d][^\d:=<>≤≥]*[:=])\s*(?P<tail>[^:=]+))"
 )
+_FLAG_AFTER_DASH = re.compile(r"(?P<head>.*\S)\s+[—–-]\s+(?P<flag>[^\W\d].*)")
 _NEXT = re.compile(r";\s[^:=]*[:=]")
 _LABEL = re.compile(r"(?P<label>[^\W\d][^\d:=<>≤≥]{0,40}[:=])\s*(?P<text>.+)")
 _WORDED_LIMIT = re.compile(r"[(\[]?[^\W\d_]{2,}\.?(?: [^\W\d_]+\.?)? [0-9][0-9.,]*(?: \S+)?[)\]]?")
@@ -182,7 +184,7 @@ def _statement(piece: str) -> Told | None:
     found = _STATEMENT.fullmatch(piece)
     if found is None:
         return None
-    name = found["name"].strip()
+    name = found["name"].lstrip(BULLETS).strip()
     if _NEXT.search(found["rest"]):
         return None  # two of them
     is_other = column_of(name) or is_category(name) or is_administrative(name)
@@ -202,6 +204,8 @@ def _value_and_range(text: str) -> Parts | None:
         if is_limit(bare) or is_word:
             # The brackets are those of the range, unless a label stands in them, too.
             head, range_ = found["head"], bare if label else found["wrapped"]
+    if found := _FLAG_AFTER_DASH.fullmatch(head):  # `5.6 mmol/L — High (3.5 - 5.1)`
+        head, flag = (found["head"], found["flag"]) if is_flag(found["flag"]) else (head, flag)
     parts = split_value(head) if range_ else parts_in_any_order(head.split()) or split_value(head)
     parts.range, parts.flag = range_ or parts.range, parts.flag or flag
     kind = read_value(parts.value).kind
