@@ -1,4 +1,4 @@
-"""The instruction on withdrawal that the law prints into every contract with a consumer.
+"""What the law prints into every contract with a consumer: the instruction on withdrawal, and the head of a summary.
 
 Its sentences are those of the law, with an address filled in, so they say the same in every contract: nothing of this
 one. Yet they speak of withdrawals that arrived, of fourteen days and of repayments. They are blanked before anything
@@ -13,7 +13,10 @@ import msgspec
 
 from stateward.pipelines.kit.documents import TextDocument
 
-_STEM = re.compile(r"widerr?uf|right to cancel|cancellation period|cooling", re.IGNORECASE)
+_STEM = re.compile(
+    r"widerr?uf|right to cancel|cancellation period|cooling|vertragszusammenfassung|contract summary",
+    re.IGNORECASE,
+)
 # What is filled in: no end of a sentence, apart from that of a shortened word.
 _FILLED = r"(?:[^.;!?]|(?:(?<=\b\w)|(?<=Tel|Str|bzw))[.]|[.](?!\s+(?-i:[A-ZÄÖÜ])\w\w))"
 _GAP = rf"(\s{_FILLED}{{1,300}}?\s?)"
@@ -30,7 +33,7 @@ _OF_CONTRACT = re.compile(
 
 
 def mask_statutory(document: TextDocument) -> TextDocument:
-    """The document with blanks where it instructs on withdrawal in the words of the law."""
+    """The document with blanks where it says what the law prescribes, in the words of the law."""
     if not any(_STEM.search(page.text) for page in document.pages):
         return document
     pages = [

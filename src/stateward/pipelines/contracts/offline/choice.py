@@ -49,6 +49,13 @@ _GOES_ON = re.compile(  # what holds after the first term is no field
     r"after\s+(?:that|this|the)|afterwards|once|rolls|rolling)\b",
     re.IGNORECASE,
 )
+# Between two periods of one sentence; the point of a date or a number ends none.
+_LATER_NOTICE = re.compile(
+    r"(?:[^.;!?]|(?<=\d)\.)*\b(?:danach|anschließend|im\s+anschluss|thereafter|afterwards|after\s+that)\b"
+    r"(?:[^.;!?]|(?<=\d)\.)*\Z",
+    re.IGNORECASE,
+)
+LATER_CHARS = 160
 _WHOLE = re.compile(r"\b(?:month|year)s?\b")
 NOISE_MIN = 0.006
 OTHER_PRICE_MIN, PRICE_SLACK = 0.7, 0.003  # of the chosen price: less is a part of it, or rounded
@@ -126,7 +133,8 @@ def _choice(
     if not ranked or ranked[0][0] < SURE_ENOUGH:
         return None
     group = list(groups.values())[ranked[0][1]]
-    best = max(group, key=lambda each: each.score)
+    # Of the places of a value the one beside its own label: no other word has to be understood there.
+    best = max(group, key=lambda each: (is_anchored(each, rule), each.score))
     parts = _parts(rule, best, reading)
     ranked = [
         ranked[0],
@@ -244,13 +252,22 @@ def is_other_notice(reading: ContractReading, page: int, start: int, end: int) -
     return not _NOTICE.search(said) or _GOES_ON.search(said) is not None
 
 
+def is_later_notice(reading: ContractReading, best: FieldCandidate, page: int, start: int) -> bool:
+    """Whether a sentence goes on with a period for the time after the first term: `4 Wochen, danach ein Monat`."""
+    if page != best.page or not best.end <= start <= best.end + LATER_CHARS:
+        return False
+    return _LATER_NOTICE.match(reading.pages[page].text, best.end, start) is not None
+
+
 def _is_of_other_notice(
     rule: FieldRule, best: FieldCandidate, group: list[FieldCandidate], reading: ContractReading
 ) -> bool:
     """Whether periods with weak labels alone are no rivals of one with a label of its own beside it."""
-    if rule.kind != "duration" or not is_anchored(best, rule):
+    if rule.kind != "duration":
         return False
-    return all(
+    if all(is_later_notice(reading, best, each.page, each.start) for each in group):
+        return True
+    return is_anchored(best, rule) and all(
         each.is_weak and is_other_notice(reading, each.page, each.start, each.end) for each in group
     )
 

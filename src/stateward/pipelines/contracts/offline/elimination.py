@@ -20,6 +20,7 @@ from stateward.pipelines.contracts.offline.choice import (
     FieldChoice,
     amounts_of,
     is_anchored,
+    is_later_notice,
     is_other_notice,
     printed_number,
 )
@@ -138,7 +139,7 @@ _OTHER_END = re.compile(
 # A day on which something is paid is none of the contract, unless its sentence is about that, too.
 _PAID = re.compile(
     r"\b(?:dauerauftrag\w*|abbuch\w*|abgebucht|einzieh\w*|eingezogen|einzug\w*|\w*lastschrift\w*|überweis\w*|zahl(?:en|ung|ungen)\b|abschlagszahlung\w*|"
-    r"direct\s+debits?|payments?|collect\w*|standing\s+order|instal?ments?)|\b(?:we(?:'|’)ll|we\s+will|wir)\s+(?:take|buchen|ziehen)\b",
+    r"buch(?:en|t|e)\b[^;]{0,60}\bab\b|zieh(?:en|t|e)\b[^;]{0,60}\bein\b|direct\s+debits?|payments?|collect\w*|standing\s+order|instal?ments?)|\b(?:we(?:'|’)ll|we\s+will|wir)\s+(?:take|buchen|ziehen)\b",
     re.IGNORECASE,
 )
 _OF_SUPPLY = re.compile(
@@ -319,6 +320,7 @@ def _is_explained(
                 and is_other_notice(reader.reading, each.page, candidate.start, candidate.end)
             )
             or _is_of_another(best, rule, ADJACENT_MIN)
+            or is_later_notice(reader.reading, choices[rule.name].best, each.page, candidate.start)
             or reader.is_special_case(each)
             or (reader.says(each, WITHDRAWAL) and not reader.says(each, _NOTICE))
         )
@@ -563,7 +565,9 @@ class _Reader:
         chosen = page.cell(best.start) if best.page == each.page else None
         if cell is None or chosen is None:
             return False
-        is_under = abs(cell.row - chosen.row) == 1 and cell.overlaps(chosen) and not each.links
+        # A cell before it, in whatever words, is its own label.
+        is_bare = not each.links and cell.column == 0
+        is_under = abs(cell.row - chosen.row) == 1 and cell.overlaps(chosen) and is_bare
         return cell.row == chosen.row or is_under
 
     def is_taxed(self, each: LinkedValue, choice: FieldChoice) -> bool:

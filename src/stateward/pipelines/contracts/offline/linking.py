@@ -29,6 +29,7 @@ RIGHT_BEHIND = 0.12
 SLIPS = {"": 1.0, "slip": 0.96, "compound": 0.95, "modified": 0.93}
 
 BESIDE, OVER, NEXT_LINE, BEHIND = 0.97, 0.92, 0.9, 0.62
+RIGHT_BEFORE = 0.9  # of a label before a value: with a word or two between them
 NOT_NEAREST, NOT_FIRST, OTHER_SENTENCE, TERSE = 0.45, 0.5, 0.3, 0.45
 
 # Words between a label and its value that carry no meaning.
@@ -227,8 +228,11 @@ def links(
         found += _labels_to_the_left(candidate, cell, grid, mentions, candidates)
     if not has_own:
         found += _over(candidate, cell, grid, mentions, candidates)
-    if has_behind and not any(each.strength > BEHIND and each.how == "before" for each in found):
-        found += _behind(candidate, grid, mentions, candidates)
+    before = max((each.strength for each in found if each.how == "before"), default=0.0)
+    if has_behind and before < RIGHT_BEFORE:
+        behind = _behind(candidate, grid, mentions, candidates)
+        # A label right behind is nearer than one with words in between: `SMS in alle Netze und 60 GB Datenvolumen`.
+        found += [each for each in behind if before <= BEHIND or each.strength > before]
     best: dict[str, LabelLink] = {}
     for link in found:
         linked = best.get(link.meaning.what)

@@ -240,4 +240,5 @@ def _noise(text: str, pages: list[AnalyzedPage], damaged: int) -> float:
         damaged += sum(
             candidate.is_repaired and not candidate.is_bare for candidate in page.candidates
         )
-    return damaged / words
+    # One word that is nearly that of a label may be another word.
+    return damaged / words if damaged > 1 else 0.0

@@ -69,6 +69,7 @@ _CUT = re.compile(
     r"entschieden|gewählt|abgeschlossen|bestellt|beliefert|\((?:ab|gültig|seit|from|valid)|(?:Tarif|"
     r"Kunden)nummer|Vertragsnummer)\b|\s*[;|]|\.\s|,\s(?=[a-zäöü])|,\s?(?=\d+\s?(?:GB|MB|TB|Mbit|MBit|Mbps)\b)|\.$"
 )
+_NAME_BEHIND_PERIOD = re.compile(r"\s+[A-ZÄÖÜ][\w-]+")
 _NAMED_NUMBER = re.compile(r"\b[^\W\d_]{3,}\b")  # `1&1 DSL 100` is a name, `711/204811-K` is none
 # What needs no further word to be the name of an insurance.
 _WHOLE = re.compile(r"versicherung|insurance|privat-?haftpflicht", re.IGNORECASE)
@@ -247,13 +248,16 @@ def _is_name(name: str, page: AnalyzedPage) -> bool:
 
 
 def _is_figure(page: AnalyzedPage, start: int, end: int) -> bool:
-    """Whether dates and amounts cover much of a text."""
-    covered = sum(
-        each.end - each.start
+    """Whether dates, amounts and periods cover much of a text. A period is part of a name: `1 Year Fixed`."""
+    within = [
+        each
         for each in page.candidates
         if start <= each.start < end and not each.is_bare and each.kind != "quantity"
-    )
-    return covered > 0.4 * (end - start)
+    ]
+    last = max((each.end for each in within if each.kind == "duration"), default=end)
+    if _NAME_BEHIND_PERIOD.match(page.text, last, end):
+        within = [each for each in within if each.kind != "duration"]
+    return sum(each.end - each.start for each in within) > 0.4 * (end - start)
 
 
 def _own(rule: FieldRule, page: AnalyzedPage, at: int) -> Iterator[FieldCandidate]:
