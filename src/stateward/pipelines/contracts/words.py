@@ -98,25 +98,41 @@ def tokens(text: str) -> list[PhraseToken]:
         made.append(PhraseToken(found.start(), found.end(), skeleton(found[0]), is_joined))
         last = found.end()
     return [
-        word._replace(heads=_heads(made, at), tail=_unify_spelling(word.key)[-COMPOUND_CHARS_MIN:])
-        for at, word in enumerate(made)
+        PhraseToken(start, end, key, is_joined, _heads_from(made, at), _tail(key))
+        for at, (start, end, key, is_joined, _, _) in enumerate(made)
     ]
 
 
-def _heads(words: list[PhraseToken], first: int) -> tuple[str, ...]:
-    """The first letters that phrases from a word on may have: what follows may change how they are spelt."""
-    heads: dict[str, None] = {}
-    key = bare = ""
+@lru_cache(maxsize=CACHE_MAX)
+def _tail(key: str) -> str:
+    return _unify_spelling(key)[-COMPOUND_CHARS_MIN:]
+
+
+def _heads_from(words: list[PhraseToken], first: int) -> tuple[str, ...]:
+    """The first letters that phrases from a word on may have, by the words that count: most come again and again."""
+    keys: list[str] = []
+    length = 0
     for at in range(first, min(first + WINDOW_MAX, len(words))):
         word = words[at]
         if at > first and not word.is_joined:
             break
-        key += word.key
-        bare += "" if word.key in ARTICLES and at > first else word.key
+        keys.append(word.key)
+        length += 0 if word.key in ARTICLES and at > first else len(word.key)
+        if length >= START_CHARS_SURE:
+            break
+    return _heads(tuple(keys))
+
+
+@lru_cache(maxsize=CACHE_MAX)
+def _heads(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The first letters of the words joined: what follows may change how they are spelt."""
+    heads: dict[str, None] = {}
+    key = bare = ""
+    for at, word in enumerate(keys):
+        key += word
+        bare += "" if word in ARTICLES and at else word
         for each in (key, bare) if key != bare else (key,):
             heads[_unify_spelling(each)[: START_CHARS + 1]] = None
-        if len(bare) >= START_CHARS_SURE:
-            break
     return tuple(heads)
 
 
