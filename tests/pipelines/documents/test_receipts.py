@@ -207,11 +207,17 @@ def test_a_total_below_a_table_of_taxes_is_that_of_the_receipt() -> None:
 
 def test_a_share_of_tax_in_brackets_is_not_the_total_where_another_line_says_what_is_due() -> None:
     receipt = read(
-        "CAKES LTD\n14/02/2026\nScone 25.15\nDue 25.15\nPay 30.00\nChange due 4.85\n(Total included GST 6% : 1.42)"
+        "CAKES LTD\n14/02/2026\nScone 25.15\nDue 25.15\nPaid 30.00\nChange due 4.85\n(Total included GST 6% : 1.42)"
     )
 
     assert field(receipt, "total").value == "25.15"
     assert receipt.notes == ()
+
+
+def test_the_total_that_a_machine_took_in_is_not_what_was_to_be_paid() -> None:
+    receipt = read("PARKING LTD\n14/02/2026\nAmount incl 5.00\nAccepted total 10.00\nChange 5.00")
+
+    assert field(receipt, "total").value == "5.00"
 
 
 def test_a_number_and_letters_before_a_date_are_no_month() -> None:
@@ -250,6 +256,7 @@ def test_the_order_of_a_date_is_that_of_the_country_whose_words_are_printed(
         ("MEGA HARDWARE SDN BHD (812345-M)\nJALAN 4", "MEGA HARDWARE SDN BHD"),
         ("BOOK CORNER\nCO. (M) SDN BHD\n(Co. No. 112233-W)", "BOOK CORNER CO. (M) SDN BHD"),
         ("LUCKY HARDWARE\nENTERPRISE(NORTH\nHILL) LTD\n822737-X", "LUCKY HARDWARE ENTERPRISE(NORTH HILL) LTD"),
+        ("LUCKY CENTRE (NORTH\nHILL) SDN BHD", "LUCKY CENTRE (NORTH HILL) SDN BHD"),
         ("Rosa's Chicken Kitchen\nLtd\nUnit 4", "Rosa's Chicken Kitchen Ltd"),
         ("ANY STATIONERY SHOP\nOwned by\nOTHER SUPPLY SDN BHD", "ANY STATIONERY SHOP"),
         ("Goods sold are not returnable.\nFair Cash & Carry Sdn.Bhd", "Fair Cash & Carry Sdn.Bhd"),

@@ -466,7 +466,10 @@ class _ReceiptReading:
             if not is_open and not (is_formless and self._is_form(self._texts[last + 1])):
                 break
             last += 1
-        if index - 1 in names and self._is_form(" ".join(self._texts[first : last + 1])):
+        while first - 1 in names and last - first < NAME_LINES_MAX - 1:
+            text = " ".join(self._texts[first : last + 1])
+            if text.count(")") <= text.count("(") and not self._is_form(text):
+                break
             first -= 1
         return first, last
 
