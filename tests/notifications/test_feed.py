@@ -116,6 +116,25 @@ def test_one_process_sends_at_a_time(app: App) -> None:
 
 
 @pytest.mark.parametrize(
+    "query", ["meta.client=1", "-meta.client=0", "machine:steps meta.client=1"]
+)
+def test_who_was_sent_a_record_by_a_filter_is_told_of_its_erasure(app: App, query: str) -> None:
+    record_id, target = make_history(app, 2)[1], Collected()
+    make_history(app, 1, machine="others", after=2)
+    feed = with_feed(app, query=query)
+    drained(feed, target)
+    before = apply_events(target.events)
+
+    app.eraser.erase([record_id], actor="person:ann", reason="request 17")
+    drained(feed, target)
+
+    assert record_id in before
+    assert target.events[-1]["type"] == "stateward.steps.erased"
+    assert apply_events(target.events).keys() == before.keys()
+    assert apply_events(target.events)[record_id] == statuses(app)[record_id]
+
+
+@pytest.mark.parametrize(
     ("changes", "expected"),
     [
         ({"events": ("steps.error",)}, ["steps.error"] * 2),

@@ -16,11 +16,12 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.erasure import RECORD_ERASED
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Fields, Micros, Transition, to_iso
-from stateward.core.query import parse_query
+from stateward.core.query import Query, parse_query
 from stateward.notifications.feed_targets import FeedMessage, FeedTarget
 from stateward.notifications.messages import ERASED, exposed_facts, is_subscribed
 from stateward.settings.feed import FeedSettings
@@ -31,6 +32,8 @@ from stateward.storage.store import Store
 FOLLOWER = "feed"
 LOCK_FILE = "feed.lock"
 TYPE_PREFIX = "stateward"
+# Of the keys that a query of a feed may have, those that no erasure takes away.
+SURVIVING_KEYS = ("machine", "created")
 
 
 class FeedStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +72,8 @@ class Feed:
         self._lock_folder = lock_folder
         self._kinds = kinds
         self._query = parse_query(settings.query, now=0)
+        terms = tuple(each for each in self._query.terms if each.key in SURVIVING_KEYS)
+        self._surviving = replace(self._query, terms=terms)
 
     def status(self) -> FeedStatus:
         """How far it has come, and how late it is."""
@@ -115,20 +120,25 @@ class Feed:
             if is_subscribed(self._settings.events, each.machine, each.target)
             or is_subscribed(self._settings.events, each.machine, _news(each))
         ]
-        matching, labels = self._of_records({each.record_id for each in wanted})
+        matching, labels = self._of_records({each.record_id for each in wanted}, self._query)
+        # What the query asks for may be erased. Who was told of a record has to hear that it was, and it says nothing
+        # of the record to others.
+        erased, _ = self._of_records(
+            {each.record_id for each in wanted if _news(each) == ERASED} - matching, self._surviving
+        )
         return [
             self._message(each, labels.get(each.record_id, {}))
             for each in wanted
-            if each.record_id in matching
+            if each.record_id in matching or (_news(each) == ERASED and each.record_id in erased)
         ]
 
-    def _of_records(self, ids: set[str]) -> tuple[set[str], dict[str, Fields]]:
-        """Which of these records match the query, and their labels where events carry them."""
+    def _of_records(self, ids: set[str], query: Query) -> tuple[set[str], dict[str, Fields]]:
+        """Which of these records match a query, and their labels where events carry them."""
         needs_labels = "labels" in self._settings.fields
-        if not (self._query.terms or needs_labels) or not ids:
+        if not (query.terms or needs_labels) or not ids:
             return ids, {}
         among, given = self._database.among("id", sorted(ids))
-        condition, params = where(self._query, kinds=self._kinds())
+        condition, params = where(query, kinds=self._kinds())
         rows = self._database.rows(
             f"SELECT id, labels FROM records WHERE {among} AND ({condition})", **given, **params
         )
