@@ -6,6 +6,7 @@ stands for the name of a machine: the machine `invoices` has `invoices_processin
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -29,153 +30,119 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
         return self.name.replace(MACHINE, machine)
 
 
-PROCESSING = Metric(
-    name="{machine}_processing_duration_seconds",
-    kind="histogram",
-    help="Time that records spent in a status before they left it.",
-    labels=("source_type", "status"),
+def _metric(kind: Kind, name: str, text: str, labels: str = "") -> Metric:
+    """A metric and its labels, in one text with blanks between them."""
+    return Metric(name=name, kind=kind, help=text, labels=tuple(labels.split()))
+
+
+_counter, _gauge = partial(_metric, "counter"), partial(_metric, "gauge")
+_histogram = partial(_metric, "histogram")
+
+PROCESSING = _histogram(
+    "{machine}_processing_duration_seconds",
+    "Time that records spent in a status before they left it.",
+    "source_type status",
 )
-WHOLE = Metric(
-    name="{machine}_end_to_end_duration_seconds",
-    kind="histogram",
-    help="Time from the submission of a record to its end, by the status that it ended in.",
-    labels=("source_type", "status"),
+WHOLE = _histogram(
+    "{machine}_end_to_end_duration_seconds",
+    "Time from the submission of a record to its end, by the status that it ended in.",
+    "source_type status",
 )
-RETRIES = Metric(
-    name="{machine}_retries_total",
-    kind="counter",
-    help="Retries, by the status at which they resumed and the number of the retry; with retry_count 0, records that "
+RETRIES = _counter(
+    "{machine}_retries_total",
+    "Retries, by the status at which they resumed and the number of the retry; with retry_count 0, records that "
     "came to their end without one, by that status.",
-    labels=("status", "retry_count"),
+    "status retry_count",
 )
-TIMEOUTS = Metric(
-    name="{machine}_timeouts_total",
-    kind="counter",
-    help="Attempts that timed out, by the status in which they ran.",
-    labels=("status",),
+TIMEOUTS = _counter(
+    "{machine}_timeouts_total",
+    "Attempts that timed out, by the status in which they ran.",
+    "status",
 )
-TRANSITIONS = Metric(
-    name="stateward_transitions_total",
-    kind="counter",
-    help="Transitions. An empty source is the submission of a record.",
-    labels=("machine", "source", "target"),
+TRANSITIONS = _counter(
+    "stateward_transitions_total",
+    "Transitions. An empty source is the submission of a record.",
+    "machine source target",
 )
-ERRORS = Metric(
-    name="stateward_errors_total",
-    kind="counter",
-    help="Failed attempts, by the status they led to and their error code.",
-    labels=("machine", "status", "error_code"),
+ERRORS = _counter(
+    "stateward_errors_total",
+    "Failed attempts, by the status they led to and their error code.",
+    "machine status error_code",
 )
-LATENCY = Metric(
-    name="stateward_transition_latency_seconds",
-    kind="histogram",
-    help="Time from the end of an attempt to the transition that follows from it.",
-    labels=("machine",),
+LATENCY = _histogram(
+    "stateward_transition_latency_seconds",
+    "Time from the end of an attempt to the transition that follows from it.",
+    "machine",
 )
-RECORDS = Metric(
-    name="stateward_records",
-    kind="gauge",
-    help="Records by status.",
-    labels=("machine", "status"),
+RECORDS = _gauge("stateward_records", "Records by status.", "machine status")
+QUEUE_DEPTH = _gauge(
+    "stateward_queue_depth", "Records that wait for a worker, by priority.", "machine priority"
 )
-QUEUE_DEPTH = Metric(
-    name="stateward_queue_depth",
-    kind="gauge",
-    help="Records that wait for a worker, by priority.",
-    labels=("machine", "priority"),
+QUEUE_AGE = _gauge(
+    "stateward_queue_oldest_seconds",
+    "How long the oldest waiting record has waited, by priority.",
+    "machine priority",
 )
-QUEUE_AGE = Metric(
-    name="stateward_queue_oldest_seconds",
-    kind="gauge",
-    help="How long the oldest waiting record has waited, by priority.",
-    labels=("machine", "priority"),
+STUCK = _gauge(
+    "stateward_stuck_records",
+    "Records that are overdue by two leases and that no coordinator has moved.",
+    "machine",
 )
-STUCK = Metric(
-    name="stateward_stuck_records",
-    kind="gauge",
-    help="Records that are overdue by two leases and that no coordinator has moved.",
-    labels=("machine",),
+FLAGGED = _gauge(
+    "stateward_flagged_records",
+    "Records whose result is flagged as wrong or incomplete, and that no person has decided about.",
+    "machine",
 )
-FLAGGED = Metric(
-    name="stateward_flagged_records",
-    kind="gauge",
-    help="Records whose result is flagged as wrong or incomplete, and that no person has decided about.",
-    labels=("machine",),
+WORKERS = _gauge("stateward_workers", "Registered workers.")
+WORK_RUNNING = _gauge("stateward_work_under_way", "Attempts that workers are running.")
+EVENTS = _gauge("stateward_events_waiting", "Events that no coordinator has handled yet.")
+LAG = _gauge(
+    "stateward_follower_lag",
+    "Transitions that a follower of the history has not processed yet.",
+    "follower",
 )
-WORKERS = Metric(name="stateward_workers", kind="gauge", help="Registered workers.")
-WORK_RUNNING = Metric(
-    name="stateward_work_under_way", kind="gauge", help="Attempts that workers are running."
+WEBHOOKS = _gauge("stateward_webhooks", "Webhook endpoints, by state.", "state")
+DELIVERIES_PENDING = _gauge(
+    "stateward_webhook_deliveries_pending", "Webhook messages that are not delivered yet."
 )
-EVENTS = Metric(
-    name="stateward_events_waiting",
-    kind="gauge",
-    help="Events that no coordinator has handled yet.",
+DELIVERIES_AGE = _gauge(
+    "stateward_webhook_oldest_pending_seconds",
+    "Age of the oldest webhook message that is not delivered yet.",
 )
-LAG = Metric(
-    name="stateward_follower_lag",
-    kind="gauge",
-    help="Transitions that a follower of the history has not processed yet.",
-    labels=("follower",),
+DELIVERIES_DEAD = _gauge(
+    "stateward_webhook_deliveries_dead",
+    "Webhook messages that could not be delivered: dead letters, which can be replayed.",
 )
-WEBHOOKS = Metric(
-    name="stateward_webhooks", kind="gauge", help="Webhook endpoints, by state.", labels=("state",)
+ATTEMPTS = _counter(
+    "stateward_webhook_attempts_total",
+    "Attempts to deliver a webhook message, by outcome: delivered, failed (will be retried) or dead.",
+    "outcome",
 )
-DELIVERIES_PENDING = Metric(
-    name="stateward_webhook_deliveries_pending",
-    kind="gauge",
-    help="Webhook messages that are not delivered yet.",
+ATTEMPT_TIME = _histogram(
+    "stateward_webhook_attempt_duration_seconds",
+    "Duration of attempts to deliver a webhook message.",
 )
-DELIVERIES_AGE = Metric(
-    name="stateward_webhook_oldest_pending_seconds",
-    kind="gauge",
-    help="Age of the oldest webhook message that is not delivered yet.",
+MAILS = _counter(
+    "stateward_mails_total",
+    "Emails to the administrator, by outcome: sent, failed (will be retried) or dead.",
+    "outcome",
 )
-DELIVERIES_DEAD = Metric(
-    name="stateward_webhook_deliveries_dead",
-    kind="gauge",
-    help="Webhook messages that could not be delivered: dead letters, which can be replayed.",
+ALERTS_PENDING = _gauge("stateward_mails_pending", "Alerts that are not sent by email yet.")
+BACKUP = _gauge(
+    "stateward_backup_last_success_timestamp_seconds",
+    "When the last backup set was completed, in seconds since 1970; 0: none is known.",
 )
-ATTEMPTS = Metric(
-    name="stateward_webhook_attempts_total",
-    kind="counter",
-    help="Attempts to deliver a webhook message, by outcome: delivered, failed (will be retried) or dead.",
-    labels=("outcome",),
+RETENTION = _gauge(
+    "stateward_retention_last_success_timestamp_seconds",
+    "When the rules of retention were applied last, in seconds since 1970; 0: never.",
 )
-ATTEMPT_TIME = Metric(
-    name="stateward_webhook_attempt_duration_seconds",
-    kind="histogram",
-    help="Duration of attempts to deliver a webhook message.",
+FILES_LEFT = _gauge(
+    "stateward_erased_files_left",
+    "Files of erased records that are not deleted yet, by a crash or because they cannot be.",
 )
-MAILS = Metric(
-    name="stateward_mails_total",
-    kind="counter",
-    help="Emails to the administrator, by outcome: sent, failed (will be retried) or dead.",
-    labels=("outcome",),
-)
-ALERTS_PENDING = Metric(
-    name="stateward_mails_pending", kind="gauge", help="Alerts that are not sent by email yet."
-)
-BACKUP = Metric(
-    name="stateward_backup_last_success_timestamp_seconds",
-    kind="gauge",
-    help="When the last backup set was completed, in seconds since 1970; 0: none is known.",
-)
-RETENTION = Metric(
-    name="stateward_retention_last_success_timestamp_seconds",
-    kind="gauge",
-    help="When the rules of retention were applied last, in seconds since 1970; 0: never.",
-)
-FILES_LEFT = Metric(
-    name="stateward_erased_files_left",
-    kind="gauge",
-    help="Files of erased records that are not deleted yet, by a crash or because they cannot be.",
-)
-HOLDS = Metric(name="stateward_holds", kind="gauge", help="Records that nothing may be deleted of.")
-BUILD = Metric(
-    name="stateward_build_info",
-    kind="gauge",
-    help="The version of Stateward; the value is always 1.",
-    labels=("version",),
+HOLDS = _gauge("stateward_holds", "Records that nothing may be deleted of.")
+BUILD = _gauge(
+    "stateward_build_info", "The version of Stateward; the value is always 1.", "version"
 )
 
 METRICS: tuple[Metric, ...] = (
