@@ -5,6 +5,8 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from stateward.core.field_docs import about
+
 PROBLEM_PREFIX = "urn:stateward:problem:"
 PROBLEM_JSON = "application/problem+json"
 REASON_CHARS_MAX = 2000
@@ -14,12 +16,9 @@ MAX_INTEGER = 2**63 - 1
 Time: TypeAlias = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
-Priority: TypeAlias = Annotated[int, Meta(ge=1, le=10, description="1 to 10; higher goes first.")]
+Priority: TypeAlias = Annotated[int, about("1 to 10; higher goes first.", ge=1, le=10)]
 Reason: TypeAlias = (
-    Annotated[
-        str,
-        Meta(max_length=REASON_CHARS_MAX, description="Why; stored in the history with who asked."),
-    ]
+    Annotated[str, about("Why; stored in the history with who asked.", max_length=REASON_CHARS_MAX)]
     | None
 )
 

@@ -2,32 +2,26 @@
 
 from typing import Annotated
 
-from msgspec import Meta
-
+from stateward.core.field_docs import about
 from stateward.schemas.base import MAX_INTEGER, Count, Document, Request, Seconds, Time
 
 
 class FeedDocument(Document, frozen=True, kw_only=True):
     """How far the change feed has come."""
 
-    sent: Annotated[
-        Count, Meta(description="The `seq` of the last transition that was sent, or passed over.")
-    ]
-    end: Annotated[Count, Meta(description="The `seq` of the newest transition.")]
-    behind: Annotated[Count, Meta(description="How many transitions are not sent yet.")]
+    sent: Annotated[Count, about("The `seq` of the last transition that was sent, or passed over.")]
+    end: Annotated[Count, about("The `seq` of the newest transition.")]
+    behind: Annotated[Count, about("How many transitions are not sent yet.")]
     late_seconds: Annotated[
-        Seconds, Meta(description="How long the first of these has waited; 0 if there is none.")
+        Seconds, about("How long the first of these has waited; 0 if there is none.")
     ]
-    oldest_at: Annotated[Time | None, Meta(description="When it was made.")]
-    is_late: Annotated[
-        bool, Meta(description="It has waited for longer than `feed.warn_after_seconds`.")
-    ]
+    oldest_at: Annotated[Time | None, about("When it was made.")]
+    is_late: Annotated[bool, about("It has waited for longer than `feed.warn_after_seconds`.")]
 
 
 class FeedReplayRequest(Request, frozen=True, kw_only=True):
     """Which part of the change feed to send again."""
 
     seq: Annotated[
-        int,
-        Meta(ge=1, le=MAX_INTEGER, description="The `seq` of the first transition to send again."),
+        int, about("The `seq` of the first transition to send again.", ge=1, le=MAX_INTEGER)
     ]

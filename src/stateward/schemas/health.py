@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from stateward.core.field_docs import about
 from stateward.core.model import Fields, Json
 from stateward.schemas.base import Count, Document, Request, Time
 
@@ -54,17 +55,16 @@ class Verification(Document, frozen=True, kw_only=True):
     transitions: Count
     lanes: Count
     root: str
-    former: Annotated[int, Meta(ge=0, description="Transitions from before the store had lanes.")]
+    former: Annotated[int, about("Transitions from before the store had lanes.", ge=0)]
     since: str | None
     unsealed: Annotated[
-        int, Meta(ge=0, description="Outputs of attempts from before their digests were sealed.")
+        int, about("Outputs of attempts from before their digests were sealed.", ge=0)
     ] = 0
     sealed_since: str | None = None
     has_strays: Annotated[
-        bool,
-        Meta(description="Of an empty history: documents are stored beside it that no record has."),
+        bool, about("Of an empty history: documents are stored beside it that no record has.")
     ] = False
-    checkpoint: Annotated[str, Meta(description="Of a sound history: keep it elsewhere.")]
+    checkpoint: Annotated[str, about("Of a sound history: keep it elsewhere.")]
     findings: list[VerificationFinding]
 
 
@@ -116,7 +116,7 @@ class DeadLetter(Document, frozen=True, kw_only=True):
     at: Time
     kind: str
     reason: str
-    body: Annotated[str, Meta(description="As much of it as was stored.")]
+    body: Annotated[str, about("As much of it as was stored.")]
 
 
 class DeadLetterPage(Document, frozen=True, kw_only=True):
@@ -134,14 +134,14 @@ class TransportLetter(Document, frozen=True, kw_only=True):
     """A message of the transport that could not be used, without its data; `id` is what its broker calls it."""
 
     id: str
-    at: Annotated[str, Meta(description="When it was put aside; empty if that is not known.")]
-    stream: Annotated[str, Meta(description="The stream that it was in.")]
-    kind: Annotated[str, Meta(description="Its type; `message` where it could not be decoded.")]
+    at: Annotated[str, about("When it was put aside; empty if that is not known.")]
+    stream: Annotated[str, about("The stream that it was in.")]
+    kind: Annotated[str, about("Its type; `message` where it could not be decoded.")]
     reason: str
-    record_id: Annotated[str | None, Meta(description="The record that it was about.")]
-    source: Annotated[str, Meta(description="Who sent it, as it says itself.")]
+    record_id: Annotated[str | None, about("The record that it was about.")]
+    source: Annotated[str, about("Who sent it, as it says itself.")]
     size: Count
-    sha256: Annotated[str, Meta(description="The hash of the message.")]
+    sha256: Annotated[str, about("The hash of the message.")]
 
 
 class TransportLetters(Document, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from stateward.core.field_docs import about
 from stateward.schemas.base import Document, Request, Time
 
 DAYS_MAX = 3650
@@ -15,10 +16,9 @@ class KeyRequest(Request, frozen=True, kw_only=True):
     """A key to make."""
 
     name: Annotated[
-        str,
-        Meta(min_length=1, max_length=200, description="Who uses it; it stands in the history."),
+        str, about("Who uses it; it stands in the history.", min_length=1, max_length=200)
     ]
-    role: Annotated[Role, Meta(description="What it may do; each can read.")]
+    role: Annotated[Role, about("What it may do; each can read.")]
     pipelines: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
         Meta(max_length=100, description="Only for these; none means all."),
@@ -28,10 +28,10 @@ class KeyRequest(Request, frozen=True, kw_only=True):
         Meta(description="How long it is valid; left out, until it is revoked."),
     ] = None
     rate_per_minute: Annotated[
-        Positive | None, Meta(description="Requests a minute, if not `api.rate_per_minute`.")
+        Positive | None, about("Requests a minute, if not `api.rate_per_minute`.")
     ] = None
     upload_bytes_max: Annotated[
-        Positive | None, Meta(description="The largest document, if not that of the settings.")
+        Positive | None, about("The largest document, if not that of the settings.")
     ] = None
 
 
@@ -42,7 +42,7 @@ class KeyDocument(Document, frozen=True, kw_only=True):
     name: str
     role: Role
     pipelines: tuple[str, ...]
-    is_live: Annotated[bool, Meta(description="Neither expired nor revoked.")]
+    is_live: Annotated[bool, about("Neither expired nor revoked.")]
     created_at: Time
     created_by: str
     expires_at: Time | None
@@ -63,4 +63,4 @@ class KeyRevoked(Document, frozen=True, kw_only=True):
     """A key that is closed from the next request on."""
 
     id: str
-    was_open: Annotated[bool, Meta(description="False if it was revoked before.")]
+    was_open: Annotated[bool, about("False if it was revoked before.")]

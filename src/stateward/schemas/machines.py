@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from stateward.core.field_docs import about
 from stateward.core.model import Fields
 from stateward.schemas.base import Document, Reason, Request, Time
 
@@ -16,9 +17,7 @@ class SourceType(Document, frozen=True, kw_only=True):
     title: str
     format: str
     suffixes: list[str]
-    labels: Annotated[
-        dict[str, str], Meta(description="Labels that it needs, each with what to give.")
-    ] = {}
+    labels: Annotated[dict[str, str], about("Labels that it needs, each with what to give.")] = {}
 
 
 class DetectedType(Document, frozen=True, kw_only=True):
@@ -30,13 +29,11 @@ class DetectedType(Document, frozen=True, kw_only=True):
     format: str
     confidence: Annotated[int, Meta(ge=0, le=100)]
     is_likely: Annotated[
-        bool, Meta(description="Whether it is taken for this if it is sent without a pipeline.")
+        bool, about("Whether it is taken for this if it is sent without a pipeline.")
     ]
-    labels: Annotated[
-        dict[str, str], Meta(description="Labels that it needs, each with what to give.")
-    ] = {}
+    labels: Annotated[dict[str, str], about("Labels that it needs, each with what to give.")] = {}
     evidence: Annotated[
-        list[str], Meta(description="What in the document speaks for it, where its pipeline says.")
+        list[str], about("What in the document speaks for it, where its pipeline says.")
     ] = []
 
 

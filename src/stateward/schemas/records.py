@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from stateward.core.field_docs import about
 from stateward.core.model import Fields, Json
 from stateward.schemas.base import Count, Document, Priority, Reason, Request, Time
 
@@ -22,13 +23,11 @@ class RecordFile(Document, frozen=True, kw_only=True):
 
     stage: str
     name: str
-    media_type: Annotated[
-        str, Meta(description="As the stage said; the answer at `url` may be more careful.")
-    ]
+    media_type: Annotated[str, about("As the stage said; the answer at `url` may be more careful.")]
     size: Count
     sha256: str
-    reference: Annotated[str, Meta(description="`sha256:…`, as exposed fields and items name it.")]
-    attempt: Annotated[int, Meta(description="The attempt that saved it.")]
+    reference: Annotated[str, about("`sha256:…`, as exposed fields and items name it.")]
+    attempt: Annotated[int, about("The attempt that saved it.")]
     url: str
 
 
@@ -62,25 +61,23 @@ class RereadRequest(Request, frozen=True, kw_only=True):
 
     hints: Annotated[
         dict[str, str],
-        Meta(description="By name; those of earlier corrections stay, an empty one is taken back."),
+        about("By name; those of earlier corrections stay, an empty one is taken back."),
     ] = {}
     secrets: Annotated[
-        dict[str, str], Meta(description="Hints that are stored nowhere, such as a password.")
+        dict[str, str], about("Hints that are stored nowhere, such as a password.")
     ] = {}
-    is_preview: Annotated[bool, Meta(description="Whether to store nothing.")] = False
+    is_preview: Annotated[bool, about("Whether to store nothing.")] = False
     is_reset: Annotated[
-        bool, Meta(description="Whether to begin without the hints of earlier corrections.")
+        bool, about("Whether to begin without the hints of earlier corrections.")
     ] = False
     remember: Annotated[
-        bool,
-        Meta(description="Whether to apply the hints to other documents of the same layout, too."),
+        bool, about("Whether to apply the hints to other documents of the same layout, too.")
     ] = False
     accept_flags: Annotated[
-        bool,
-        Meta(description="Whether to store a flagged result in place of one that is not."),
+        bool, about("Whether to store a flagged result in place of one that is not.")
     ] = False
     only_outdated: Annotated[
-        bool, Meta(description="Whether to leave alone what the readers of today have read.")
+        bool, about("Whether to leave alone what the readers of today have read.")
     ] = False
     reason: Annotated[
         Annotated[str, Meta(max_length=2000)] | None,
@@ -108,20 +105,19 @@ class RereadAnswer(Document, frozen=True, kw_only=True):
     is_stored: bool
     successor: Annotated[
         str | None,
-        Meta(
-            description="The record that processes the document anew: it had failed, was in review, or its machine has "
+        about(
+            "The record that processes the document anew: it had failed, was in review, or its machine has "
             "reviews."
         ),
     ] = None
     learned: Annotated[
-        list[str], Meta(description="What is remembered for other documents of the same layout.")
+        list[str], about("What is remembered for other documents of the same layout.")
     ] = []
-    is_skipped: Annotated[
-        bool, Meta(description="Whether it was left alone, because it is not outdated.")
-    ] = False
+    is_skipped: Annotated[bool, about("Whether it was left alone, because it is not outdated.")] = (
+        False
+    )
     has_other_facts: Annotated[
-        bool,
-        Meta(description="Whether what is said about the document as a whole changed."),
+        bool, about("Whether what is said about the document as a whole changed.")
     ] = False
 
     @property
@@ -143,13 +139,12 @@ class Record(Document, frozen=True, kw_only=True):
     exposed: Fields
     priority: Annotated[int, Meta(ge=1, le=10)]
     priority_reason: Annotated[
-        str | None,
-        Meta(description="Why it has the priority that it was submitted with, if that was said."),
+        str | None, about("Why it has the priority that it was submitted with, if that was said.")
     ] = None
     is_priority_used: Annotated[
         bool,
-        Meta(
-            description="Whether its priority counts: the settings have a `priority_queue` for its machine. Otherwise "
+        about(
+            "Whether its priority counts: the settings have a `priority_queue` for its machine. Otherwise "
             "it is first come, first served."
         ),
     ] = False
@@ -157,24 +152,20 @@ class Record(Document, frozen=True, kw_only=True):
     max_retries: Count
     last_retry_at: Time | None
     rest: str | None
-    is_at_rest: Annotated[
-        bool, Meta(description="Whether nothing happens to it until a person acts.")
-    ]
+    is_at_rest: Annotated[bool, about("Whether nothing happens to it until a person acts.")]
     notes: Json
     flags: Annotated[
-        list[str],
-        Meta(description="Codes by which a stage says that its result is wrong or incomplete."),
+        list[str], about("Codes by which a stage says that its result is wrong or incomplete.")
     ] = []
     flag_decision: Annotated[
-        FlagDecision | None,
-        Meta(description="What a person decided about the flags; null until then."),
+        FlagDecision | None, about("What a person decided about the flags; null until then.")
     ] = None
     labels: Fields
     replaces: str | None
     replaced_by: Annotated[
         list[str] | UnsetType,
-        Meta(
-            description="The records that process its document again, the oldest first. Only where one record is "
+        about(
+            "The records that process its document again, the oldest first. Only where one record is "
             "asked for; it changes without a new version."
         ),
     ] = UNSET
@@ -182,7 +173,7 @@ class Record(Document, frozen=True, kw_only=True):
     updated_at: Time
     status_metadata: StatusMetadata
     files: Annotated[
-        list[RecordFile], Meta(description="Files that its stages derived from the document.")
+        list[RecordFile], about("Files that its stages derived from the document.")
     ] = []
 
 
@@ -192,7 +183,7 @@ class ArchiveMember(Document, frozen=True, kw_only=True):
     name: str
     record_id: str | None = None
     is_duplicate: bool = False
-    problem: Annotated[str, Meta(description="Why it was refused; empty if it was not.")] = ""
+    problem: Annotated[str, about("Why it was refused; empty if it was not.")] = ""
 
 
 class RecordOpened(Document, frozen=True, kw_only=True):
@@ -201,15 +192,14 @@ class RecordOpened(Document, frozen=True, kw_only=True):
     record: Record
     is_duplicate: bool
     edition: Annotated[
-        Count | None,
-        Meta(description="The edition that was made because the document came with other hints."),
+        Count | None, about("The edition that was made because the document came with other hints.")
     ] = None
     note: Annotated[
-        str, Meta(description="What became of those hints, and that a priority does not count.")
+        str, about("What became of those hints, and that a priority does not count.")
     ] = ""
     members: Annotated[
         list[ArchiveMember] | UnsetType,
-        Meta(description="Of an archive, each file in it; `record` is that of the first one."),
+        about("Of an archive, each file in it; `record` is that of the first one."),
     ] = UNSET
 
 
@@ -227,10 +217,10 @@ class Transition(Document, frozen=True, kw_only=True):
     record_id: str
     machine: str
     machine_version: int
-    source: Annotated[str | None, Meta(description="The status before; null for the first.")] = (
-        msgspec.field(name="from")
+    source: Annotated[str | None, about("The status before; null for the first.")] = msgspec.field(
+        name="from"
     )
-    target: Annotated[str, Meta(description="The status after.")] = msgspec.field(name="to")
+    target: Annotated[str, about("The status after.")] = msgspec.field(name="to")
     version: Count
     event_id: str
     at: Time
@@ -238,7 +228,7 @@ class Transition(Document, frozen=True, kw_only=True):
     trigger: str
     attempt: int | None
     metadata: Fields
-    sentence: Annotated[str, Meta(description="The same as a line for people.")]
+    sentence: Annotated[str, about("The same as a line for people.")]
     authority: str
     epoch: Count
     record_hash: str
@@ -246,7 +236,7 @@ class Transition(Document, frozen=True, kw_only=True):
     prev_hash: str
     salt: Annotated[
         str | UnsetType,
-        Meta(description="With it the hash can be computed from the metadata; gone when erased."),
+        about("With it the hash can be computed from the metadata; gone when erased."),
     ] = UNSET
 
 
@@ -345,7 +335,7 @@ class ReprocessRecordRequest(Request, frozen=True, kw_only=True):
 
     hints: Annotated[
         dict[str, str],
-        Meta(description="By name, as its pipeline declares them; the others stay as they were."),
+        about("By name, as its pipeline declares them; the others stay as they were."),
     ] = {}
     reason: Reason = None
 
@@ -362,7 +352,7 @@ class RefusedUpload(Document, frozen=True, kw_only=True):
 
     id: str
     name: str
-    problem: Annotated[str, Meta(description="The word of the problem, such as `too-large`.")]
+    problem: Annotated[str, about("The word of the problem, such as `too-large`.")]
     reason: str
     at: Time
 

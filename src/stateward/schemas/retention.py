@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from stateward.core.field_docs import about
 from stateward.schemas.base import Document, Request
 
 
@@ -12,37 +13,31 @@ class ErasureRequest(Request, frozen=True, kw_only=True):
 
     reason: Annotated[
         str,
-        Meta(
-            min_length=1,
-            max_length=2000,
-            description="Why; it stays in the history, so name no person.",
-        ),
+        about("Why; it stays in the history, so name no person.", min_length=1, max_length=2000),
     ]
     record_ids: Annotated[
-        list[str], Meta(max_length=500, description="The records; or name a `subject`.")
+        list[str], about("The records; or name a `subject`.", max_length=500)
     ] = []
     subject: Annotated[
         Annotated[str, Meta(max_length=500)] | None,
         Meta(description="`LABEL=VALUE`: all records that have this label, at most 500."),
     ] = None
-    is_dry_run: Annotated[
-        bool, Meta(description="Only say what would be erased, and what is refused.")
-    ] = False
+    is_dry_run: Annotated[bool, about("Only say what would be erased, and what is refused.")] = (
+        False
+    )
 
 
 class ErasureAnswer(Document, frozen=True, kw_only=True):
     """What was erased, or would be."""
 
     erased: list[str]
-    refused: Annotated[dict[str, str], Meta(description="Records that are not erased, and why.")]
-    documents: Annotated[int, Meta(description="How many documents are gone.")]
-    copies: Annotated[
-        list[str], Meta(description="Where it may still be, which only people can change.")
-    ] = []
+    refused: Annotated[dict[str, str], about("Records that are not erased, and why.")]
+    documents: Annotated[int, about("How many documents are gone.")]
+    copies: Annotated[list[str], about("Where it may still be, which only people can change.")] = []
     left: Annotated[
         dict[str, str],
-        Meta(
-            description="Records that are erased, but of which a file could not be deleted yet, and why. The service "
+        about(
+            "Records that are erased, but of which a file could not be deleted yet, and why. The service "
             "tries again."
         ),
     ] = {}
@@ -52,7 +47,7 @@ class ErasureAnswer(Document, frozen=True, kw_only=True):
 class HoldRequest(Request, frozen=True, kw_only=True):
     """Whether anything of a record may be deleted."""
 
-    is_held: Annotated[bool, Meta(description="True forbids it, false allows it again.")]
+    is_held: Annotated[bool, about("True forbids it, false allows it again.")]
     reason: Annotated[str, Meta(min_length=1, max_length=2000)]
 
 
@@ -61,7 +56,7 @@ class HeldRecord(Document, frozen=True, kw_only=True):
 
     record_id: str
     is_held: bool
-    at: Annotated[str, Meta(description="Since when, or when it was released.")]
+    at: Annotated[str, about("Since when, or when it was released.")]
     actor: str
     reason: str
 
@@ -75,7 +70,7 @@ class HeldRecords(Document, frozen=True, kw_only=True):
 class RetentionRequest(Request, frozen=True, kw_only=True):
     """Apply the rules of retention now."""
 
-    is_dry_run: Annotated[bool, Meta(description="Only say what would be deleted.")] = False
+    is_dry_run: Annotated[bool, about("Only say what would be deleted.")] = False
 
 
 class RetentionRuleResult(Document, frozen=True, kw_only=True):
@@ -85,14 +80,13 @@ class RetentionRuleResult(Document, frozen=True, kw_only=True):
     status: str
     older_than_days: float
     delete: list[str]
-    records: Annotated[int, Meta(description="How many records lost something.")]
+    records: Annotated[int, about("How many records lost something.")]
     documents: int
-    refused: Annotated[int, Meta(description="How many were not touched: on hold, or under way.")]
+    refused: Annotated[int, about("How many were not touched: on hold, or under way.")]
     left: Annotated[
-        int,
-        Meta(description="Of how many a file could not be deleted yet. The service tries again."),
+        int, about("Of how many a file could not be deleted yet. The service tries again.")
     ] = 0
-    fault: Annotated[str, Meta(description="Why one of them could not be deleted.")] = ""
+    fault: Annotated[str, about("Why one of them could not be deleted.")] = ""
 
 
 class RetentionAnswer(Document, frozen=True, kw_only=True):

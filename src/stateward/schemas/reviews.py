@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from stateward.core.field_docs import about
 from stateward.core.model import Fields
 from stateward.schemas.base import (
     MAX_INTEGER,
@@ -32,14 +33,14 @@ Corrected: TypeAlias = Annotated[
     ),
 ]
 Notes: TypeAlias = (
-    Annotated[str, Meta(max_length=REASON_CHARS_MAX, description="Stored in the history.")] | None
+    Annotated[str, about("Stored in the history.", max_length=REASON_CHARS_MAX)] | None
 )
 ReasonCode: TypeAlias = (
     Annotated[
         str,
-        Meta(
+        about(
+            "One of the `reason_codes` of the review; a rejection needs one where there are some.",
             max_length=64,
-            description="One of the `reason_codes` of the review; a rejection needs one where there are some.",
         ),
     ]
     | None
@@ -51,10 +52,10 @@ class ReviewRequest(Request, frozen=True, kw_only=True):
 
     action: Annotated[
         str,
-        Meta(
+        about(
+            "`approve`, `correct`, `reject` or `timeout`, or an answer that the machine declares.",
             min_length=1,
             max_length=64,
-            description="`approve`, `correct`, `reject` or `timeout`, or an answer that the machine declares.",
         ),
     ]
     corrected: Corrected = {}
@@ -76,16 +77,14 @@ class OpinionRequest(Request, frozen=True, kw_only=True):
 
     to: Annotated[
         str,
-        Meta(
+        about(
+            "The name of a person, or `group:` and that of a group (`reviews.groups`).",
             min_length=1,
             max_length=80,
-            description="The name of a person, or `group:` and that of a group (`reviews.groups`).",
         ),
     ]
     corrected: Corrected = {}
-    is_blind: Annotated[
-        bool, Meta(description="Whether these values are hidden from who is asked.")
-    ] = False
+    is_blind: Annotated[bool, about("Whether these values are hidden from who is asked.")] = False
     notes: Notes = None
 
 
@@ -94,11 +93,11 @@ class ReviewLinkRequest(Request, frozen=True, kw_only=True):
 
     person: Annotated[
         str,
-        Meta(
+        about(
+            "A name or an e-mail address; it stands in the history as who decided. What is before an @ "
+            "is the person's name, as in groups.",
             min_length=1,
             max_length=LINK_PERSON_CHARS_MAX,
-            description="A name or an e-mail address; it stands in the history as who decided. What is before an @ "
-            "is the person's name, as in groups.",
         ),
     ]
     hours: Annotated[
@@ -115,8 +114,8 @@ class ReviewLink(Document, frozen=True, kw_only=True):
     person: str
     state: Annotated[
         Literal["unopened", "opened", "used", "decided", "expired", "revoked"],
-        Meta(
-            description="`used`: its person has answered; `decided`: the review is over; `revoked`: also where the key "
+        about(
+            "`used`: its person has answered; `decided`: the review is over; `revoked`: also where the key "
             "that it was made with is."
         ),
     ]
@@ -138,16 +137,14 @@ class ReviewLinkRevoked(Document, frozen=True, kw_only=True):
     """A link that is closed from the next request on."""
 
     id: str
-    was_open: Annotated[bool, Meta(description="False if it was revoked before.")]
+    was_open: Annotated[bool, about("False if it was revoked before.")]
 
 
 class ReviewChoice(Request, frozen=True, kw_only=True):
     """A review, as it was when it was looked at."""
 
     record_id: Annotated[str, Meta(min_length=1, max_length=80)]
-    version: Annotated[
-        int, Meta(ge=0, le=MAX_INTEGER, description="Refused if the record has moved since.")
-    ]
+    version: Annotated[int, about("Refused if the record has moved since.", ge=0, le=MAX_INTEGER)]
 
 
 class ReviewBatchRequest(Request, frozen=True, kw_only=True):
@@ -158,7 +155,7 @@ class ReviewBatchRequest(Request, frozen=True, kw_only=True):
     notes: Notes = None
     reason_code: ReasonCode = None
     dry_run: Annotated[
-        bool, Meta(description="Only say which of them would be decided, and why others not.")
+        bool, about("Only say which of them would be decided, and why others not.")
     ] = False
 
 
@@ -178,7 +175,7 @@ class ReviewBatch(Document, frozen=True, kw_only=True):
     applied: Count
     refused: Count
     effective_at: Annotated[
-        Time | None, Meta(description="Until then it can be undone; null: in effect already.")
+        Time | None, about("Until then it can be undone; null: in effect already.")
     ]
     results: list[ReviewBatchResult]
 
@@ -209,7 +206,7 @@ class ReviewDecision(Document, frozen=True, kw_only=True):
     notes: str | None
     reason_code: str | None = None
     approvals: Annotated[
-        list[str], Meta(description="All who accepted it, where more than one person had to.")
+        list[str], about("All who accepted it, where more than one person had to.")
     ] = msgspec.field(default_factory=list)
 
 
@@ -218,7 +215,7 @@ class ReviewApproval(Document, frozen=True, kw_only=True):
 
     by: str
     answer: str
-    is_mine: Annotated[bool, Meta(description="Whether it is the caller's.")] = False
+    is_mine: Annotated[bool, about("Whether it is the caller's.")] = False
 
 
 class ReviewReferral(Document, frozen=True, kw_only=True):
@@ -236,8 +233,8 @@ class ReviewOpinion(ReviewReferral, frozen=True, kw_only=True):
 
     values: Annotated[
         dict[str, list[str]],
-        Meta(
-            description="What the first reviewer would correct. Of a blind one it is shown once the review is decided."
+        about(
+            "What the first reviewer would correct. Of a blind one it is shown once the review is decided."
         ),
     ] = msgspec.field(default_factory=dict)
 
@@ -251,14 +248,12 @@ class ReviewPending(Document, frozen=True, kw_only=True):
     at: Time
     effective_at: Time
     corrected: Annotated[
-        dict[str, str | list[str] | None],
-        Meta(description="The corrected values; shown to its author only."),
+        dict[str, str | list[str] | None], about("The corrected values; shown to its author only.")
     ] = msgspec.field(default_factory=dict)
     notes: str | None = None
     reason_code: str | None = None
     batch: Annotated[
-        str | None,
-        Meta(description="The bulk decision that it is a part of; shown to its author only."),
+        str | None, about("The bulk decision that it is a part of; shown to its author only.")
     ] = None
 
 
@@ -270,45 +265,36 @@ class ReviewTask(Document, frozen=True, kw_only=True):
     status: str
     version: Count
     review: str
-    actions: Annotated[
-        list[str], Meta(description="What may be answered; none once it is decided.")
-    ]
+    actions: Annotated[list[str], about("What may be answered; none once it is decided.")]
     deadline: Time | None
     waiting_since: Time
     claim: ReviewClaim | None
     decision: ReviewDecision | None
-    pending: Annotated[
-        ReviewPending | None, Meta(description="A decision that does not have effect yet.")
-    ] = None
+    pending: Annotated[ReviewPending | None, about("A decision that does not have effect yet.")] = (
+        None
+    )
     filename: str | None
     facts: Annotated[
-        dict[str, str | None],
-        Meta(
-            description="What its pipeline wants a reviewer to know about it.",
-        ),
+        dict[str, str | None], about("What its pipeline wants a reviewer to know about it.")
     ] = msgspec.field(default_factory=dict)
     confidence: Annotated[
-        int | None, Meta(description="How sure the values are, 0 to 100; null if nothing says so.")
+        int | None, about("How sure the values are, 0 to 100; null if nothing says so.")
     ] = None
-    reasons: Annotated[
-        list[str], Meta(description="Why it is in review, as its pipeline says.")
-    ] = msgspec.field(default_factory=list)
+    reasons: Annotated[list[str], about("Why it is in review, as its pipeline says.")] = (
+        msgspec.field(default_factory=list)
+    )
     reason_codes: Annotated[
-        dict[str, str], Meta(description="What a rejection can be for: code and text.")
+        dict[str, str], about("What a rejection can be for: code and text.")
     ] = msgspec.field(default_factory=dict)
     approvals: Annotated[
-        list[ReviewApproval], Meta(description="Who has accepted it so far, of those it needs.")
+        list[ReviewApproval], about("Who has accepted it so far, of those it needs.")
     ] = msgspec.field(default_factory=list)
-    approvals_needed: Annotated[
-        int, Meta(description="How many different people must accept it.")
-    ] = 1
-    group: Annotated[str | None, Meta(description="The group whose members may answer.")] = None
-    referral: Annotated[
-        ReviewReferral | None, Meta(description="The second opinion that it waits for.")
-    ] = None
-    may_decide: Annotated[
-        bool, Meta(description="Whether the caller is one of those who may answer.")
-    ] = True
+    approvals_needed: Annotated[int, about("How many different people must accept it.")] = 1
+    group: Annotated[str | None, about("The group whose members may answer.")] = None
+    referral: Annotated[ReviewReferral | None, about("The second opinion that it waits for.")] = (
+        None
+    )
+    may_decide: Annotated[bool, about("Whether the caller is one of those who may answer.")] = True
     submitted_at: Time
     retry_count: Count
     replaces: str | None
@@ -328,11 +314,11 @@ class ReviewDetail(ReviewTask, frozen=True, kw_only=True):
     submitted_by: str
     fields: list[Fields]
     problems: list[Fields]
-    opinions: Annotated[
-        list[ReviewOpinion], Meta(description="The second opinions that were asked for.")
-    ] = msgspec.field(default_factory=list)
+    opinions: Annotated[list[ReviewOpinion], about("The second opinions that were asked for.")] = (
+        msgspec.field(default_factory=list)
+    )
     evidence: Annotated[
-        list[EvidenceTable], Meta(description="What else its pipeline shows to a reviewer.")
+        list[EvidenceTable], about("What else its pipeline shows to a reviewer.")
     ] = msgspec.field(default_factory=list)
 
 
@@ -340,20 +326,15 @@ class PersonStatistics(Document, frozen=True, kw_only=True):
     """What one person decided in reviews."""
 
     person: str
-    decided: Annotated[int, Meta(description="Answers, each of several approvals counted.")]
+    decided: Annotated[int, about("Answers, each of several approvals counted.")]
     approved: Count
     corrected: Count
     rejected: Count
     overturned: Annotated[
-        int,
-        Meta(description="Those that this person accepted and another then corrected or rejected."),
+        int, about("Those that this person accepted and another then corrected or rejected.")
     ]
-    worked_s: Annotated[
-        float | None, Meta(description="The median time from the claim to the decision.")
-    ]
-    wait_s: Annotated[
-        float | None, Meta(description="The median time from the question to the decision.")
-    ]
+    worked_s: Annotated[float | None, about("The median time from the claim to the decision.")]
+    wait_s: Annotated[float | None, about("The median time from the question to the decision.")]
 
 
 class FieldStatistics(Document, frozen=True, kw_only=True):
@@ -381,7 +362,7 @@ class ReviewStatistics(Document, frozen=True, kw_only=True):
     fields: list[FieldStatistics]
     reasons: list[ReasonStatistics]
     is_complete: Annotated[
-        bool, Meta(description="Whether all decisions of that time were counted, or the newest.")
+        bool, about("Whether all decisions of that time were counted, or the newest.")
     ]
 
 

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import Meta
-
+from stateward.core.field_docs import about
 from stateward.core.model import Fields
 from stateward.schemas.base import Count, Document, Time
 
@@ -46,33 +45,25 @@ class SearchHit(Document, frozen=True, kw_only=True):
     kind: str
     title: str
     snippet: Annotated[
-        list[SnippetSegment], Meta(description="Plain text in pieces; nothing in it is markup.")
+        list[SnippetSegment], about("Plain text in pieces; nothing in it is markup.")
     ]
-    score: Annotated[float, Meta(ge=0, le=1, description="How well it matches; higher is better.")]
+    score: Annotated[float, about("How well it matches; higher is better.", ge=0, le=1)]
     where: Fields | None
     created_at: Time
-    facts: Annotated[
-        Fields, Meta(description="Of a ranked document: what results can be filtered by.")
-    ] = {}
+    facts: Annotated[Fields, about("Of a ranked document: what results can be filtered by.")] = {}
     passages: Annotated[
         list[SearchPassage],
-        Meta(
-            description="Of a ranked document: its best passages, of which `snippet` is the first."
-        ),
+        about("Of a ranked document: its best passages, of which `snippet` is the first."),
     ] = []
     same_as: Annotated[
         list[str],
-        Meta(
-            description="Of a ranked document: other records of the same one, which are not shown again."
-        ),
+        about("Of a ranked document: other records of the same one, which are not shown again."),
     ] = []
     canonical: Annotated[
-        str | None,
-        Meta(description="Of a document that has several records: the one that was indexed first."),
+        str | None, about("Of a document that has several records: the one that was indexed first.")
     ] = None
     why: Annotated[
-        list[SearchReason],
-        Meta(description="Of a ranked document: what made up its score, the most first."),
+        list[SearchReason], about("Of a ranked document: what made up its score, the most first.")
     ] = []
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from stateward.core.field_docs import about
 from stateward.core.model import Fields
 from stateward.schemas.base import Count, Document, Reason, Request, Time
 
@@ -14,7 +15,7 @@ IdText = Annotated[str, Meta(min_length=1, max_length=WEBHOOK_ID_CHARS_MAX)]
 class WebhookRequest(Request, frozen=True, kw_only=True):
     """An address to tell."""
 
-    url: Annotated[str, Meta(max_length=2000, description="Where to post: https, without a login.")]
+    url: Annotated[str, about("Where to post: https, without a login.", max_length=2000)]
     events: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
         Meta(
@@ -23,9 +24,9 @@ class WebhookRequest(Request, frozen=True, kw_only=True):
             description="Statuses as `machine.status`; `machine.*` and `*` mean all.",
         ),
     ]
-    content: Annotated[
-        Literal["standard", "cloudevents"], Meta(description="The envelope of messages.")
-    ] = "standard"
+    content: Annotated[Literal["standard", "cloudevents"], about("The envelope of messages.")] = (
+        "standard"
+    )
     secret: Annotated[
         Annotated[str, Meta(max_length=200)] | None,
         Meta(description="`whsec_` and 24 to 64 bytes in base64; left out, one is made."),
@@ -41,9 +42,7 @@ class WebhookDocument(Document, frozen=True, kw_only=True):
     content: Literal["standard", "cloudevents"]
     is_enabled: bool
     disabled_reason: str | None
-    origin: Annotated[
-        str, Meta(description="Who made it; `settings` for those of the settings file.")
-    ]
+    origin: Annotated[str, about("Who made it; `settings` for those of the settings file.")]
     created_at: Time
     secret: str | UnsetType = UNSET
 
@@ -107,9 +106,9 @@ class ReplayRequest(Request, frozen=True, kw_only=True):
     webhook_id: IdText | None = None
     message_id: IdText | None = None
     state: Annotated[
-        Literal["delivered", "dead"] | None, Meta(description="Only what is so; `dead` is usual.")
+        Literal["delivered", "dead"] | None, about("Only what is so; `dead` is usual.")
     ] = None
-    since: Annotated[Time | None, Meta(description="Only what is as new as this.")] = None
+    since: Annotated[Time | None, about("Only what is as new as this.")] = None
 
 
 class Replayed(Document, frozen=True, kw_only=True):

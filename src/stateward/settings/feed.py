@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from msgspec import Meta
 
 from stateward.core.errors import InvalidRequest
+from stateward.core.field_docs import about
 from stateward.core.query import META, WORD, parse_query
 from stateward.definition.section import Bytes, Count, Problem, Seconds, Section
 from stateward.settings.transport import SCHEMES, TransportSettings, is_engine_url
@@ -33,19 +34,19 @@ class FeedSettings(Section, frozen=True, kw_only=True):
 
     url: Annotated[
         str | None,
-        Meta(
-            description="`redis://` (streams of Redis or Valkey), `nats://` (JetStream) or "
+        about(
+            "`redis://` (streams of Redis or Valkey), `nats://` (JetStream) or "
             "`kafka://host:port,host:port?name=value` (with settings of librdkafka); null: no feed. "
             "`stateward up` and `stateward notifier` send it."
         ),
     ] = None
     topic: Annotated[
         str,
-        Meta(
+        about(
+            "The stream (Redis), subject (NATS) or topic (Kafka) of a transition; `{machine}` and "
+            "`{status}` are replaced. The order of a record's transitions holds within one topic.",
             min_length=1,
             max_length=200,
-            description="The stream (Redis), subject (NATS) or topic (Kafka) of a transition; `{machine}` and "
-            "`{status}` are replaced. The order of a record's transitions holds within one topic.",
         ),
     ] = "stateward.{machine}"
     events: Annotated[
@@ -56,36 +57,33 @@ class FeedSettings(Section, frozen=True, kw_only=True):
     ] = ("*",)
     query: Annotated[
         str,
-        Meta(
-            description="Only transitions of records that match this query, of keys that do not change in a record's "
+        about(
+            "Only transitions of records that match this query, of keys that do not change in a record's "
             "life: `machine:`, `meta.<label>=`, `document:`, `created:`, `artifact:`. Empty: all."
         ),
     ] = ""
     fields: Annotated[
         tuple[FeedField, ...],
-        Meta(
-            description="What each event says besides the record's id, machine, status, version and `seq`: "
+        about(
+            "What each event says besides the record's id, machine, status, version and `seq`: "
             "`labels` may hold what documents are called, `actor` who acted."
         ),
     ] = ("previous_status", "trigger", "attempt", "facts")
     batch_max: Annotated[
-        Count, Meta(le=10_000, description="Transitions sent together before the cursor moves.")
+        Count, about("Transitions sent together before the cursor moves.", le=10_000)
     ] = 500
     length_max: Annotated[
         Count | None,
-        Meta(
-            description="How many events a stream of Redis or JetStream holds, roughly; the oldest go. null: all."
+        about(
+            "How many events a stream of Redis or JetStream holds, roughly; the oldest go. null: all."
         ),
     ] = None
     event_bytes_max: Annotated[
-        Bytes,
-        Meta(description="An event that would be larger is sent without `facts` and `labels`."),
+        Bytes, about("An event that would be larger is sent without `facts` and `labels`.")
     ] = 512 * 1024
-    timeout_seconds: Annotated[
-        Seconds, Meta(description="For one batch; then it is sent again.")
-    ] = 10.0
+    timeout_seconds: Annotated[Seconds, about("For one batch; then it is sent again.")] = 10.0
     warn_after_seconds: Annotated[
-        Seconds, Meta(description="The age of an unsent transition from which `doctor` complains.")
+        Seconds, about("The age of an unsent transition from which `doctor` complains.")
     ] = 60.0
 
     def problems(self) -> Iterator[Problem]:

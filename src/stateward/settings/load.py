@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.failpoints import CrashAt
+from stateward.core.field_docs import about
 from stateward.definition import discovery, plain_values, yaml_source
 from stateward.definition.plain_values import Document
 from stateward.definition.plugin import Plugin, resolve
@@ -70,14 +71,14 @@ _PIPELINE_FILES = (".py", ".yaml", ".yml")
 class Declared(Section, frozen=True, kw_only=True):
     """All that a settings file may say."""
 
-    profile: Annotated[
-        ProfileName, Meta(description="The profile that the rest of the file changes.")
-    ] = "personal"
+    profile: Annotated[ProfileName, about("The profile that the rest of the file changes.")] = (
+        "personal"
+    )
     data: Annotated[
         str,
-        Meta(
+        about(
+            "The data folder, relative to the settings file.",
             min_length=1,
-            description="The data folder, relative to the settings file.",
             extra={"is_path": lambda text: bool(text) and not text.startswith("~")},
         ),
     ] = "stateward-data"

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import field
 from msgspec.structs import replace
 
+from stateward.core.field_docs import about
 from stateward.core.machine import APPROVALS_MAX, REASON_CODE, ReviewRules
 from stateward.core.query import PRIORITY_CLASSES
 from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, Retry
@@ -35,50 +36,40 @@ PRIORITIES = PRIORITY_CLASSES
 class SourceTypeRetry(Section, frozen=True, kw_only=True):
     """How failed attempts at documents of one source type are repeated."""
 
-    source_type: Annotated[Name, Meta(description="The source type of the documents.")]
-    max_retries: Annotated[
-        int, Meta(ge=0, le=RETRIES_MAX, description="Automatic retries; 0 for none.")
-    ]
+    source_type: Annotated[Name, about("The source type of the documents.")]
+    max_retries: Annotated[int, about("Automatic retries; 0 for none.", ge=0, le=RETRIES_MAX)]
     backoff_seconds: Annotated[
-        tuple[Wait, ...],
-        Meta(description="The wait before each retry; empty: those of the section."),
+        tuple[Wait, ...], about("The wait before each retry; empty: those of the section.")
     ] = ()
 
 
 class RetrySettings(Section, frozen=True, kw_only=True):
     """How failed attempts are repeated."""
 
-    enabled: Annotated[bool, Meta(description="Whether failed attempts are retried at all.")] = True
+    enabled: Annotated[bool, about("Whether failed attempts are retried at all.")] = True
     max_retries: Annotated[
         int,
-        Meta(
+        about(
+            "Automatic retries before the record stays failed until a person acts.",
             ge=0,
             le=RETRIES_MAX,
-            description="Automatic retries before the record stays failed until a person acts.",
         ),
     ] = 3
     backoff_seconds: Annotated[
-        tuple[Wait, ...],
-        Meta(description="The wait before each retry, in order; the last one repeats."),
+        tuple[Wait, ...], about("The wait before each retry, in order; the last one repeats.")
     ] = BACKOFF_DEFAULT_S
     jitter_ms: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=3_600_000,
-            description="A random time of up to this length is added to each wait.",
-        ),
+        int, about("A random time of up to this length is added to each wait.", ge=0, le=3_600_000)
     ] = 0
     fatal_after_seconds: Annotated[
         Wait | None,
-        Meta(
-            description="How long a failure that no retry can cure waits for a fix before the record is given up, "
-            "where the machine has a state for that; null: as the machine declares.",
+        about(
+            "How long a failure that no retry can cure waits for a fix before the record is given up, "
+            "where the machine has a state for that; null: as the machine declares."
         ),
     ] = None
     source_types: Annotated[
-        tuple[SourceTypeRetry, ...],
-        Meta(description="Source types that are retried otherwise."),
+        tuple[SourceTypeRetry, ...], about("Source types that are retried otherwise.")
     ] = ()
 
     def problems(self) -> Iterator[Problem]:
@@ -92,16 +83,16 @@ class RetrySettings(Section, frozen=True, kw_only=True):
 class TimeoutMonitoring(Section, frozen=True, kw_only=True):
     """How long an attempt may take, by running state."""
 
-    enabled: Annotated[bool, Meta(description="Whether the timeouts of this section apply.")] = True
+    enabled: Annotated[bool, about("Whether the timeouts of this section apply.")] = True
     timeouts_s: Annotated[
         dict[str, Seconds],
-        Meta(
-            description="How long a record may stay in that running state; without it, what the machine declares.",
+        about(
+            "How long a record may stay in that running state; without it, what the machine declares.",
             extra={"keys": "<running state>_timeout_seconds"},
         ),
     ] = field(default_factory=dict)
     check_interval_seconds: Annotated[
-        Seconds, Meta(description="How often the scheduler looks for overdue records.")
+        Seconds, about("How often the scheduler looks for overdue records.")
     ] = CHECK_INTERVAL_DEFAULT_S
 
 
@@ -109,19 +100,18 @@ class PriorityQueue(Section, frozen=True, kw_only=True):
     """Which records are dispatched first."""
 
     enabled: Annotated[
-        bool, Meta(description="Whether priority counts; otherwise first come, first served.")
+        bool, about("Whether priority counts; otherwise first come, first served.")
     ] = True
     priorities: Annotated[
         tuple[Literal["vip_customer", "regulatory_filing", "normal", "batch_import"], ...],
-        Meta(
-            min_length=1,
-            description="The priority classes in use: vip_customer is priority 10, regulatory_filing 7, normal 5 and "
+        about(
+            "The priority classes in use: vip_customer is priority 10, regulatory_filing 7, normal 5 and "
             "batch_import 1.",
+            min_length=1,
         ),
     ] = ("vip_customer", "regulatory_filing", "normal", "batch_import")
     preemption: Annotated[
-        bool,
-        Meta(title="false", description="Can only be false: a running attempt is never cancelled."),
+        bool, about("Can only be false: a running attempt is never cancelled.", title="false")
     ] = False
 
     def problems(self) -> Iterator[Problem]:
@@ -137,24 +127,24 @@ class ReviewRuleSettings(Section, frozen=True, kw_only=True):
 
     approvals: Annotated[
         int | None,
-        Meta(
+        about(
+            "How many different people must accept a document; null: as the machine declares.",
             title="a whole number from 1 to 10, or null",
-            description="How many different people must accept a document; null: as the machine declares.",
         ),
     ] = None
     group: Annotated[
         Name | None,
-        Meta(
+        about(
+            "The group (`reviews.groups`) whose members alone may answer; null: as the machine declares.",
             title="a name, or null",
-            description="The group (`reviews.groups`) whose members alone may answer; null: as the machine declares.",
         ),
     ] = None
     reason_codes: Annotated[
         dict[str, str] | None,
-        Meta(
-            title="a mapping, or null",
-            description="The codes for which a document can be rejected, each with a text; where there are some, a "
+        about(
+            "The codes for which a document can be rejected, each with a text; where there are some, a "
             "rejection names one. null: as the machine declares.",
+            title="a mapping, or null",
         ),
     ] = None
 
@@ -180,13 +170,13 @@ class ReviewRuleSettings(Section, frozen=True, kw_only=True):
 class Metrics(Section, frozen=True, kw_only=True):
     """Which metrics `GET /metrics` serves for this machine."""
 
-    enabled: Annotated[bool, Meta(description="Whether metrics are collected and served.")] = False
-    backend: Annotated[
-        Literal["prometheus"], Meta(description="The format in which they are served.")
-    ] = "prometheus"
+    enabled: Annotated[bool, about("Whether metrics are collected and served.")] = False
+    backend: Annotated[Literal["prometheus"], about("The format in which they are served.")] = (
+        "prometheus"
+    )
     labels: Annotated[
         tuple[Literal["status", "source_type", "retry_count"], ...],
-        Meta(description="The labels on metrics of records."),
+        about("The labels on metrics of records."),
     ] = ("status", "source_type", "retry_count")
 
 
@@ -194,32 +184,29 @@ class Logging(Section, frozen=True, kw_only=True):
     """The form of log lines."""
 
     structured: Annotated[
-        bool, Meta(description="Whether a line consists of named values rather than a sentence.")
+        bool, about("Whether a line consists of named values rather than a sentence.")
     ] = False
-    format: Annotated[Literal["text", "json"], Meta(description="How a line is written.")] = "text"
+    format: Annotated[Literal["text", "json"], about("How a line is written.")] = "text"
     level: Annotated[
-        Literal["debug", "info", "warning", "error"],
-        Meta(description="The lowest level that is written."),
+        Literal["debug", "info", "warning", "error"], about("The lowest level that is written.")
     ] = "info"
-    trace_id: Annotated[bool, Meta(description="Whether lines carry a trace id.")] = False
+    trace_id: Annotated[bool, about("Whether lines carry a trace id.")] = False
 
 
 class Endpoint(Section, frozen=True, kw_only=True):
     """An address that receives a webhook when a record changes its status."""
 
-    url: Annotated[str, Meta(description="Where to post: http or https, without credentials.")]
-    events: Annotated[
-        tuple[Name, ...], Meta(min_length=1, description="The statuses that are sent to it.")
-    ]
+    url: Annotated[str, about("Where to post: http or https, without credentials.")]
+    events: Annotated[tuple[Name, ...], about("The statuses that are sent to it.", min_length=1)]
     content: Annotated[
         Literal["standard", "cloudevents"],
-        Meta(description="The body: that of Standard Webhooks, or CloudEvents 1.0 (structured)."),
+        about("The body: that of Standard Webhooks, or CloudEvents 1.0 (structured)."),
     ] = "standard"
     secret_file: Annotated[
         FilePath | None,
-        Meta(
-            description="The file with the `whsec_…` secret that signs, relative to the settings file; null: one is "
-            "generated, and `stateward webhook show` prints it.",
+        about(
+            "The file with the `whsec_…` secret that signs, relative to the settings file; null: one is "
+            "generated, and `stateward webhook show` prints it."
         ),
     ] = None
 
@@ -232,8 +219,8 @@ class Endpoint(Section, frozen=True, kw_only=True):
 class Webhooks(Section, frozen=True, kw_only=True):
     """Who is notified over HTTP."""
 
-    enabled: Annotated[bool, Meta(description="Whether anything is sent.")] = True
-    endpoints: Annotated[tuple[Endpoint, ...], Meta(description="The addresses to notify.")] = ()
+    enabled: Annotated[bool, about("Whether anything is sent.")] = True
+    endpoints: Annotated[tuple[Endpoint, ...], about("The addresses to notify.")] = ()
 
 
 class RecordSettings(Section, frozen=True, kw_only=True):
@@ -241,22 +228,22 @@ class RecordSettings(Section, frozen=True, kw_only=True):
 
     states: Annotated[
         tuple[Name, ...] | None,
-        Meta(
+        about(
+            "The machine's states, compared with the machine at start.",
             title="a list of names, or null",
-            description="The machine's states, compared with the machine at start.",
         ),
     ] = None
     retry: Annotated[
         bool | RetrySettings | None,
-        Meta(title="false or a mapping", description="false: no automatic retries."),
+        about("false: no automatic retries.", title="false or a mapping"),
     ] = None
     timeout_monitoring: Annotated[
         bool | TimeoutMonitoring | None,
-        Meta(title="false or a mapping", description="false: only the machine's own timeouts."),
+        about("false: only the machine's own timeouts.", title="false or a mapping"),
     ] = None
     priority_queue: Annotated[
         bool | PriorityQueue | None,
-        Meta(title="false or a mapping", description="false: first come, first served."),
+        about("false: first come, first served.", title="false or a mapping"),
     ] = None
     review: ReviewRuleSettings = ReviewRuleSettings()
     metrics: Metrics = Metrics()

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from stateward.core.field_docs import about
 from stateward.definition import plain_values
 from stateward.definition.section import (
     PLAIN_ADDRESS,
@@ -26,37 +27,27 @@ class NotificationSettings(Section, frozen=True, kw_only=True):
     """How webhooks are delivered, and email to the administrator."""
 
     admin_email: Annotated[
-        Email | None,
-        Meta(description="Who gets email about records that are stuck or have failed for good."),
+        Email | None, about("Who gets email about records that are stuck or have failed for good.")
     ] = None
     smtp_url: Annotated[
-        str | None,
-        Meta(description="The mail server: `smtp://` or `smtps://user:password@host:port`."),
+        str | None, about("The mail server: `smtp://` or `smtps://user:password@host:port`.")
     ] = None
-    email_from: Annotated[
-        Email | None, Meta(description="The sender of email; null: `admin_email`.")
-    ] = None
+    email_from: Annotated[Email | None, about("The sender of email; null: `admin_email`.")] = None
     email_on: Annotated[
         tuple[Literal["exhausted", "failed", "stuck", "review", "webhook", "source"], ...],
-        Meta(
-            description="What email is sent about: retries used up, failures that a retry cannot mend, timeouts, open "
-            "reviews, webhooks that cannot be delivered, sources of which many records fail within an hour.",
+        about(
+            "What email is sent about: retries used up, failures that a retry cannot mend, timeouts, open "
+            "reviews, webhooks that cannot be delivered, sources of which many records fail within an hour."
         ),
     ] = ("exhausted", "failed", "stuck", "webhook", "source")
     digest_over: Annotated[
         Count,
-        Meta(
-            description="Emails within `digest_seconds`; anything beyond that is collected into one digest."
-        ),
+        about("Emails within `digest_seconds`; anything beyond that is collected into one digest."),
     ] = 5
-    digest_seconds: Annotated[
-        Seconds, Meta(description="How long alerts are collected for a digest.")
-    ] = 900.0
+    digest_seconds: Annotated[Seconds, about("How long alerts are collected for a digest.")] = 900.0
     public_url: Annotated[
         str | None,
-        Meta(
-            description="The address of this service for links in email: `https://stateward.example.com`."
-        ),
+        about("The address of this service for links in email: `https://stateward.example.com`."),
     ] = None
     webhook_allow: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
@@ -75,28 +66,27 @@ class NotificationSettings(Section, frozen=True, kw_only=True):
     ] = 15.0
     webhook_backoff_seconds: Annotated[
         tuple[Wait, ...],
-        Meta(
-            max_length=50,
-            description="The wait after each failed attempt, plus up to a fifth at random; after the last one the "
+        about(
+            "The wait after each failed attempt, plus up to a fifth at random; after the last one the "
             "delivery is a dead letter.",
+            max_length=50,
         ),
     ] = (5, 30, 120, 600, 1800, 3600, 7200, 14_400, 21_600, 36_000)
     webhook_concurrency: Annotated[
-        int, Meta(ge=1, le=256, description="Attempts running at once, in one process.")
+        int, about("Attempts running at once, in one process.", ge=1, le=256)
     ] = 16
     rotation_seconds: Annotated[
-        Wait, Meta(description="How long the previous secret also signs after a rotation.")
+        Wait, about("How long the previous secret also signs after a rotation.")
     ] = 86_400.0
     ca_file: Annotated[
         FilePath | None,
-        Meta(
-            description="A file of certificates (PEM) to trust besides the system's, for webhooks and email, relative "
-            "to the settings file.",
+        about(
+            "A file of certificates (PEM) to trust besides the system's, for webhooks and email, relative "
+            "to the settings file."
         ),
     ] = None
     retention_days: Annotated[
-        int,
-        Meta(ge=1, le=3650, description="How long finished deliveries and sent emails are stored."),
+        int, about("How long finished deliveries and sent emails are stored.", ge=1, le=3650)
     ] = 30
 
     def problems(self) -> Iterator[Problem]:
@@ -123,13 +113,13 @@ class TelemetrySettings(Section, frozen=True, kw_only=True):
 
     otlp_endpoint: Annotated[
         str | None,
-        Meta(
-            description="Where spans are sent (OTLP over HTTP), like `http://127.0.0.1:4318`; null: nowhere. Needs "
-            "the extra `otel`.",
+        about(
+            "Where spans are sent (OTLP over HTTP), like `http://127.0.0.1:4318`; null: nowhere. Needs "
+            "the extra `otel`."
         ),
     ] = None
     service_name: Annotated[
-        str, Meta(min_length=1, max_length=100, description="The service name on the spans.")
+        str, about("The service name on the spans.", min_length=1, max_length=100)
     ] = "stateward"
 
 

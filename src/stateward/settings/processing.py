@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from stateward.core.clocks import ClockLimits
+from stateward.core.field_docs import about
 from stateward.core.redelivery import RedeliveryLimits
 from stateward.definition.section import MIB, Bytes, Count, Name, Problem, Seconds, Section, Wait
 
@@ -13,112 +14,103 @@ from stateward.definition.section import MIB, Bytes, Count, Name, Problem, Secon
 class WorkerSettings(Section, frozen=True, kw_only=True):
     """How stages are run, and what a runner may use."""
 
-    processes: Annotated[
-        int, Meta(ge=1, le=1024, description="Worker processes on this machine.")
-    ] = 2
+    processes: Annotated[int, about("Worker processes on this machine.", ge=1, le=1024)] = 2
     inline_window: Annotated[
-        Count, Meta(description="Jobs of inline stages that are dispatched and settled together.")
+        Count, about("Jobs of inline stages that are dispatched and settled together.")
     ] = 256
     prefetch: Annotated[
         int,
-        Meta(
+        about(
+            "Jobs that a process fetches ahead of the one it runs, at least; where jobs are quick it "
+            "fetches more by itself. Their records count as running meanwhile.",
             ge=0,
             le=1000,
-            description="Jobs that a process fetches ahead of the one it runs, at least; where jobs are quick it "
-            "fetches more by itself. Their records count as running meanwhile.",
         ),
     ] = 0
     heartbeat_seconds: Annotated[
-        Seconds, Meta(description="How often a worker reports that its job is still running.")
+        Seconds, about("How often a worker reports that its job is still running.")
     ] = 5.0
     lease_seconds: Annotated[
         Seconds,
-        Meta(
-            description="Time without a heartbeat after which a job is given to another worker: at least two "
+        about(
+            "Time without a heartbeat after which a job is given to another worker: at least two "
             "heartbeats."
         ),
     ] = 15.0
     deliveries_max: Annotated[
         Count,
-        Meta(
-            description="Processes (workers or their children) that may die after they had begun a document before "
+        about(
+            "Processes (workers or their children) that may die after they had begun a document before "
             "its attempt counts as failed. What dies before it began the document does not count here."
         ),
     ] = 3
     redeliveries_max: Annotated[
         Count,
-        Meta(
-            description="Times that a job is delivered again in all, because its worker or child process died; a "
+        about(
+            "Times that a job is delivered again in all, because its worker or child process died; a "
             "larger `deliveries_max` counts instead."
         ),
     ] = 10
     cpu_seconds: Annotated[
-        Seconds | None,
-        Meta(description="Processor time of one attempt; null: the timeout of its stage."),
+        Seconds | None, about("Processor time of one attempt; null: the timeout of its stage.")
     ] = None
-    memory_bytes: Annotated[Bytes, Meta(description="Memory of one attempt.")] = 1024 * MIB
-    file_bytes: Annotated[
-        Bytes, Meta(description="The largest file that an attempt may write.")
-    ] = 1024 * MIB
+    memory_bytes: Annotated[Bytes, about("Memory of one attempt.")] = 1024 * MIB
+    file_bytes: Annotated[Bytes, about("The largest file that an attempt may write.")] = 1024 * MIB
     scratch_bytes_max: Annotated[
-        Bytes, Meta(description="All that an attempt may have in its scratch folder at once.")
+        Bytes, about("All that an attempt may have in its scratch folder at once.")
     ] = 2048 * MIB
-    open_files: Annotated[
-        Count, Meta(description="Files that an attempt may hold open at once.")
-    ] = 256
-    processes_max: Annotated[
-        Count, Meta(description="Processes and threads that an attempt may start.")
-    ] = 64
-    items_max: Annotated[Count, Meta(description="Items that one attempt may produce.")] = 5_000_000
-    item_bytes_max: Annotated[Bytes, Meta(description="The largest item, as JSON.")] = MIB
-    items_bytes_max: Annotated[
-        Bytes, Meta(description="All items of one attempt together, as JSON.")
-    ] = 1024 * MIB
+    open_files: Annotated[Count, about("Files that an attempt may hold open at once.")] = 256
+    processes_max: Annotated[Count, about("Processes and threads that an attempt may start.")] = 64
+    items_max: Annotated[Count, about("Items that one attempt may produce.")] = 5_000_000
+    item_bytes_max: Annotated[Bytes, about("The largest item, as JSON.")] = MIB
+    items_bytes_max: Annotated[Bytes, about("All items of one attempt together, as JSON.")] = (
+        1024 * MIB
+    )
     files_max: Annotated[
-        int, Meta(ge=0, le=100_000, description="Derived files that one attempt may save.")
+        int, about("Derived files that one attempt may save.", ge=0, le=100_000)
     ] = 200
-    files_bytes_max: Annotated[
-        Bytes, Meta(description="All derived files of one attempt together.")
-    ] = 256 * MIB
+    files_bytes_max: Annotated[Bytes, about("All derived files of one attempt together.")] = (
+        256 * MIB
+    )
     log_bytes_max: Annotated[
-        Bytes, Meta(description="The log of one attempt; what exceeds it is cut off.")
+        Bytes, about("The log of one attempt; what exceeds it is cut off.")
     ] = MIB
     jobs_per_child: Annotated[
-        Count, Meta(description="Jobs that a child process runs before a fresh one replaces it.")
+        Count, about("Jobs that a child process runs before a fresh one replaces it.")
     ] = 2000
     recycle: Annotated[
         Literal["always", "owner", "jobs"],
-        Meta(
-            description="When a child process is replaced by a fresh one, besides after `jobs_per_child`: `always` "
+        about(
+            "When a child process is replaced by a fresh one, besides after `jobs_per_child`: `always` "
             "before every job, `owner` before a document that another person or key submitted, `jobs` never. What a "
-            "hostile document plants in a child can see the documents that come after it there.",
+            "hostile document plants in a child can see the documents that come after it there."
         ),
     ] = "owner"
     readable: Annotated[
         tuple[str, ...],
-        Meta(
-            description="Files and folders that runners may read besides libraries, the code of the pipelines, paths "
-            "in their options and their own document: such as models.",
+        about(
+            "Files and folders that runners may read besides libraries, the code of the pipelines, paths "
+            "in their options and their own document: such as models."
         ),
     ] = ()
     confinement: Annotated[
         Literal["required", "available"],
-        Meta(
-            description="`required`: no worker starts on a machine where the kernel cannot keep runners from other "
+        about(
+            "`required`: no worker starts on a machine where the kernel cannot keep runners from other "
             "documents and from sockets, as in the enterprise profile. `available`: it starts, and the log says what "
-            "is missing.",
+            "is missing."
         ),
     ] = "available"
     transient_attempts: Annotated[
         int,
-        Meta(
+        about(
+            "Attempts at a job that fails with `TransientFailure`, before that counts as a failure.",
             ge=1,
             le=100,
-            description="Attempts at a job that fails with `TransientFailure`, before that counts as a failure.",
         ),
     ] = 3
     transient_backoff_seconds: Annotated[
-        Wait, Meta(description="The wait before the second of them; it doubles each time.")
+        Wait, about("The wait before the second of them; it doubles each time.")
     ] = 0.5
 
     def problems(self) -> Iterator[Problem]:
@@ -145,30 +137,28 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
 class CoordinatorSettings(Section, frozen=True, kw_only=True):
     """How events are handled."""
 
-    batch_max: Annotated[
-        int, Meta(ge=1, le=10_000, description="Events decided and committed together.")
-    ] = 512
+    batch_max: Annotated[int, about("Events decided and committed together.", ge=1, le=10_000)] = (
+        512
+    )
     idle_seconds: Annotated[
-        Seconds, Meta(description="The longest sleep when nothing wakes the coordinator.")
+        Seconds, about("The longest sleep when nothing wakes the coordinator.")
     ] = 30.0
     ageing_seconds: Annotated[
         Seconds,
-        Meta(
-            description="A record that has waited this long goes before newer ones of higher priority."
-        ),
+        about("A record that has waited this long goes before newer ones of higher priority."),
     ] = 600.0
     clock_ahead_seconds_max: Annotated[
         Seconds,
-        Meta(
-            description="How far the clock of this machine may be ahead, at the start, of the time that has passed "
+        about(
+            "How far the clock of this machine may be ahead, at the start, of the time that has passed "
             "since the last one by the kernel's count, or of the clock of a database server elsewhere. Beyond it no "
             "deadline fires until `stateward clock confirm`."
         ),
     ] = 3600.0
     clock_gap_seconds_max: Annotated[
         Seconds,
-        Meta(
-            description="The same where nothing else tells the time, because the machine was started anew meanwhile: "
+        about(
+            "The same where nothing else tells the time, because the machine was started anew meanwhile: "
             "the longest time since the installation was last at work."
         ),
     ] = 86_400.0
@@ -182,48 +172,47 @@ class CoordinatorSettings(Section, frozen=True, kw_only=True):
 class LimitSettings(Section, frozen=True, kw_only=True):
     """Limits of what is accepted, stored and returned."""
 
-    upload_bytes_max: Annotated[Bytes, Meta(description="The largest document.")] = 256 * MIB
-    name_chars_max: Annotated[Count, Meta(description="The longest name of a document.")] = 255
+    upload_bytes_max: Annotated[Bytes, about("The largest document.")] = 256 * MIB
+    name_chars_max: Annotated[Count, about("The longest name of a document.")] = 255
     message_chars_max: Annotated[
-        Count, Meta(description="The longest error message that is stored; the rest is cut off.")
+        Count, about("The longest error message that is stored; the rest is cut off.")
     ] = 2000
-    page_rows_max: Annotated[Count, Meta(description="The most rows in one response.")] = 200
+    page_rows_max: Annotated[Count, about("The most rows in one response.")] = 200
 
 
 class ReviewSettings(Section, frozen=True, kw_only=True):
     """How people decide reviews. The deadline of a review is a timeout of its state."""
 
     claim_seconds: Annotated[
-        Seconds,
-        Meta(description="How long a review stays claimed by the person who took it up."),
+        Seconds, about("How long a review stays claimed by the person who took it up.")
     ] = 900.0
     undo_seconds: Annotated[
         Wait,
-        Meta(
-            description="How long a decision made in the console can be undone by the person who made it. It is stored "
-            "at once and takes effect after this time; 0: at once.",
+        about(
+            "How long a decision made in the console can be undone by the person who made it. It is stored "
+            "at once and takes effect after this time; 0: at once."
         ),
     ] = 10.0
     self_approval: Annotated[
         Literal["auto", "allow", "refuse"],
-        Meta(
-            description="Whether the person who submitted a document may also approve it; `auto`: not where API keys "
-            "exist, because without them people cannot be told apart.",
+        about(
+            "Whether the person who submitted a document may also approve it; `auto`: not where API keys "
+            "exist, because without them people cannot be told apart."
         ),
     ] = "auto"
     link_hours: Annotated[
         float,
-        Meta(
+        about(
+            "How long an approver link can be used, unless its maker says otherwise; at most a week.",
             gt=0,
             le=168,
-            description="How long an approver link can be used, unless its maker says otherwise; at most a week.",
         ),
     ] = 24.0
     groups: Annotated[
         dict[str, tuple[Name, ...]],
-        Meta(
-            description="Groups of people, by the names of their keys. A review that declares a `group` is answered by "
-            "its members alone, and a second opinion can be asked of a group.",
+        about(
+            "Groups of people, by the names of their keys. A review that declares a `group` is answered by "
+            "its members alone, and a second opinion can be asked of a group."
         ),
     ] = field(default_factory=dict)
 
@@ -232,12 +221,12 @@ class WatchSettings(Section, frozen=True, kw_only=True):
     """How `stateward watch` submits the files of a folder."""
 
     settle_seconds: Annotated[
-        Wait, Meta(description="How long a file must be unchanged before it is submitted.")
+        Wait, about("How long a file must be unchanged before it is submitted.")
     ] = 2.0
-    poll_seconds: Annotated[Seconds, Meta(description="How often the folder is listed.")] = 1.0
+    poll_seconds: Annotated[Seconds, about("How often the folder is listed.")] = 1.0
     after: Annotated[
         Literal["leave", "move"],
-        Meta(description="What happens to a submitted file: it stays, or moves to `done`."),
+        about("What happens to a submitted file: it stays, or moves to `done`."),
     ] = "leave"
     done: Annotated[
         Annotated[str, Meta(min_length=1)],

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
+from stateward.core.field_docs import about
 from stateward.definition import plain_values
 from stateward.definition.section import (
     MIB,
@@ -32,8 +33,8 @@ class StoreSettings(Section, frozen=True, kw_only=True):
 
     url: Annotated[
         str,
-        Meta(
-            description="`sqlite:` (a file in the data folder), `sqlite:///path`, "
+        about(
+            "`sqlite:` (a file in the data folder), `sqlite:///path`, "
             "`postgresql://user:password@host/name` or `memory:`."
         ),
     ] = "sqlite:"
@@ -47,16 +48,16 @@ class StoreSettings(Section, frozen=True, kw_only=True):
 
     dump_before_migration: Annotated[
         bool,
-        Meta(
-            description="Whether a newer Stateward dumps a PostgreSQL database into the data folder (`pg_dump`) before "
+        about(
+            "Whether a newer Stateward dumps a PostgreSQL database into the data folder (`pg_dump`) before "
             "it changes its schema, and leaves it as it is where it cannot. false: you make backups in another way."
         ),
     ] = True
 
     secret_key_file: Annotated[
         FilePath | None,
-        Meta(
-            description="The file with the keys that secrets are sealed with, relative to the settings file; null: "
+        about(
+            "The file with the keys that secrets are sealed with, relative to the settings file; null: "
             "`secret.keys` in the data folder, made with the first secret. Where several machines share a database, "
             "each needs the same file. No backup set contains it."
         ),
@@ -95,16 +96,16 @@ class ArtifactSettings(Section, frozen=True, kw_only=True):
 
     url: Annotated[
         str,
-        Meta(
-            description="`folder:` (in the data folder), or object storage: `s3://bucket/prefix`, "
+        about(
+            "`folder:` (in the data folder), or object storage: `s3://bucket/prefix`, "
             "`gs://bucket/prefix`, `az://container/prefix`. Credentials come from the environment, as the vendors' own "
             "tools read them (`AWS_ACCESS_KEY_ID`, …, or the role of the machine)."
         ),
     ] = "folder:"
     endpoint: Annotated[
         str | None,
-        Meta(
-            description="The http or https address of a server that speaks the protocol of S3; null: that of the "
+        about(
+            "The http or https address of a server that speaks the protocol of S3; null: that of the "
             "vendor, or what `AWS_ENDPOINT_URL` says."
         ),
     ] = None
@@ -113,8 +114,7 @@ class ArtifactSettings(Section, frozen=True, kw_only=True):
         Meta(description="The region of the bucket; null: what `AWS_REGION` says."),
     ] = None
     timeout_seconds: Annotated[
-        Seconds,
-        Meta(description="For one request; a document is sent and read in parts of 8 MiB."),
+        Seconds, about("For one request; a document is sent and read in parts of 8 MiB.")
     ] = 30.0
     link_seconds: Annotated[
         Annotated[float, Meta(ge=0, le=604_800)],
@@ -125,8 +125,8 @@ class ArtifactSettings(Section, frozen=True, kw_only=True):
     ] = 0.0
     cache_bytes_max: Annotated[
         Bytes,
-        Meta(
-            description="How many bytes of copies each machine has in `artifacts-cache` of its data folder. A copy "
+        about(
+            "How many bytes of copies each machine has in `artifacts-cache` of its data folder. A copy "
             "that was used in the last ten minutes stays in any case."
         ),
     ] = 10 * 1024 * MIB
@@ -157,24 +157,23 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
 
     mirror: Annotated[
         FilePath | None,
-        Meta(
-            description="The folder of the ledger that every transition is mirrored to, relative to the settings "
-            "file; null: none.",
+        about(
+            "The folder of the ledger that every transition is mirrored to, relative to the settings "
+            "file; null: none."
         ),
     ] = None
     batch_max: Annotated[
-        int,
-        Meta(ge=1, le=100_000, description="Transitions mirrored together, in one durable write."),
+        int, about("Transitions mirrored together, in one durable write.", ge=1, le=100_000)
     ] = 1000
     compact: Annotated[
-        bool, Meta(description="Whether the mirror is compacted every night, at `compact_at`.")
+        bool, about("Whether the mirror is compacted every night, at `compact_at`.")
     ] = True
     compact_at: Annotated[
         str,
-        Meta(
+        about(
+            "The time of day for that, in the machine's time zone; checkpoints are made then too.",
             title="a time of day like 03:30",
             pattern=r"\A([01][0-9]|2[0-3]):[0-5][0-9]\Z",
-            description="The time of day for that, in the machine's time zone; checkpoints are made then too.",
         ),
     ] = "00:00"
     checkpoint_destinations: Annotated[
@@ -194,14 +193,14 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
     ] = None
     signing_key: Annotated[
         FilePath | None,
-        Meta(
-            description="The file with the key that signs checkpoints (`stateward key signing create`); null: none."
+        about(
+            "The file with the key that signs checkpoints (`stateward key signing create`); null: none."
         ),
     ] = None
     webhook_secret: Annotated[
         FilePath | None,
-        Meta(
-            description="The file with the `whsec_…` secret that signs posted checkpoints (Standard Webhooks); null: "
+        about(
+            "The file with the `whsec_…` secret that signs posted checkpoints (Standard Webhooks); null: "
             "none."
         ),
     ] = None
@@ -226,38 +225,33 @@ class BackupSettings(Section, frozen=True, kw_only=True):
             "in the data folder."
         ),
     ] = None
-    every_hours: Annotated[
-        float, Meta(gt=0, le=8760, description="How often a set is made there.")
-    ] = 24.0
-    keep: Annotated[
-        int, Meta(ge=1, le=100_000, description="How many sets stay; the oldest are removed.")
-    ] = 14
+    every_hours: Annotated[float, about("How often a set is made there.", gt=0, le=8760)] = 24.0
+    keep: Annotated[int, about("How many sets stay; the oldest are removed.", ge=1, le=100_000)] = (
+        14
+    )
     warn_after_hours: Annotated[
-        float,
-        Meta(gt=0, le=8760, description="The age of the last set from which `doctor` complains."),
+        float, about("The age of the last set from which `doctor` complains.", gt=0, le=8760)
     ] = 48.0
 
 
 class RetentionRule(Section, frozen=True, kw_only=True):
     """What is deleted of records that have long ended."""
 
-    pipeline: Annotated[Name, Meta(description="The pipeline whose records it is about.")]
+    pipeline: Annotated[Name, about("The pipeline whose records it is about.")]
     status: Annotated[
         str,
-        Meta(
+        about(
+            "The status that they ended in; `*`: every final one, and those of failures.",
             min_length=1,
-            description="The status that they ended in; `*`: every final one, and those of failures.",
         ),
     ] = "*"
-    older_than_days: Annotated[
-        float, Meta(gt=0, le=36_500, description="How long they must have been in it.")
-    ]
+    older_than_days: Annotated[float, about("How long they must have been in it.", gt=0, le=36_500)]
     delete: Annotated[
         tuple[Literal["documents", "items", "logs", "contents"], ...],
-        Meta(
-            min_length=1,
-            description="What is deleted: documents, items (with derived files and search entries), logs, contents "
+        about(
+            "What is deleted: documents, items (with derived files and search entries), logs, contents "
             "(labels, file names, notes, messages and all other text). The proof of what happened stays.",
+            min_length=1,
         ),
     ]
 
@@ -267,15 +261,11 @@ class RetentionSettings(Section, frozen=True, kw_only=True):
 
     rules: Annotated[
         tuple[RetentionRule, ...],
-        Meta(max_length=100, description="The rules, each by itself; none: nothing is deleted."),
+        about("The rules, each by itself; none: nothing is deleted.", max_length=100),
     ] = ()
     every_hours: Annotated[
         float,
-        Meta(
-            gt=0,
-            le=8760,
-            description="How often `stateward up` and `stateward coordinator` apply them.",
-        ),
+        about("How often `stateward up` and `stateward coordinator` apply them.", gt=0, le=8760),
     ] = 24.0
 
 
@@ -313,18 +303,14 @@ class AnchorSettings(Section, frozen=True, kw_only=True):
     ] = ()
     timestamp_roots: Annotated[
         FilePath | None,
-        Meta(
-            description="Certificates (PEM) that vouch for the authorities for time stamps; each token is checked "
-            "by them when it arrives.",
+        about(
+            "Certificates (PEM) that vouch for the authorities for time stamps; each token is checked "
+            "by them when it arrives."
         ),
     ] = None
     every_hours: Annotated[
         float,
-        Meta(
-            gt=0,
-            le=8760,
-            description="How often `stateward up` and `stateward coordinator` hand one over.",
-        ),
+        about("How often `stateward up` and `stateward coordinator` hand one over.", gt=0, le=8760),
     ] = 24.0
 
     def problems(self) -> Iterator[Problem]:

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar
 from urllib.parse import urlsplit
 
-from msgspec import Meta
-
+from stateward.core.field_docs import about
 from stateward.definition.section import Bytes, Count, FilePath, Problem, Section
 
 DATABASE_URL = "database:"
@@ -23,45 +22,45 @@ class TransportSettings(Section, frozen=True, kw_only=True):
 
     url: Annotated[
         str,
-        Meta(
-            description="`database:` (workers read it from the store), `redis://host:6379/0`, `nats://host:4222` or "
+        about(
+            "`database:` (workers read it from the store), `redis://host:6379/0`, `nats://host:4222` or "
             "`kafka://host:9092,host:9092?name=value` (with settings of librdkafka, `partitions` and `replicas`): then "
             "coordinators also give work to workers that have no database."
         ),
     ] = DATABASE_URL
     prefix: Annotated[
         str,
-        Meta(
+        about(
+            "What the names of all streams begin with: two installations on one server need two.",
             pattern=r"\A[a-z][a-z0-9_-]{0,40}\Z",
             title="a short name in small letters",
-            description="What the names of all streams begin with: two installations on one server need two.",
         ),
     ] = "stateward"
     blobs: Annotated[
         FilePath | None,
-        Meta(
-            description="For workers without a database: a folder with the documents and derived files that "
+        about(
+            "For workers without a database: a folder with the documents and derived files that "
             "coordinators have in theirs. null: the object storage of `artifacts`; without one, documents up to "
-            "`inline_bytes_max` come inside the messages, and larger ones fail.",
+            "`inline_bytes_max` come inside the messages, and larger ones fail."
         ),
     ] = None
     credential: Annotated[
         FilePath | None,
-        Meta(
-            description="For workers without a database: the file that `stateward key worker create` made. It signs "
+        about(
+            "For workers without a database: the file that `stateward key worker create` made. It signs "
             "what this worker reports, and says which stages it does. null: not signed, which coordinators refuse "
             "once there is a credential."
         ),
     ] = None
     inline_bytes_max: Annotated[
         Bytes,
-        Meta(
-            description="The largest document or derived file that travels inside a message; larger ones are read from "
+        about(
+            "The largest document or derived file that travels inside a message; larger ones are read from "
             "blob storage, which workers then have to reach."
         ),
     ] = 256 * 1024
     depth_max: Annotated[
-        Count, Meta(description="Unsettled messages of one stream, beyond which publishers wait.")
+        Count, about("Unsettled messages of one stream, beyond which publishers wait.")
     ] = 10_000
 
     @property
