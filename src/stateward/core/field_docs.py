@@ -6,5 +6,8 @@ from msgspec import Meta
 
 
 def about(text: str, **how: Any) -> Meta:  # noqa: ANN401 - msgspec's own words
-    """The meaning of a field for people, and its limits, as in `Annotated[int, about("1 to 10.", ge=1, le=10)]`."""
+    """The meaning of a field for people, and its limits.
+
+    As in `Annotated[int, about("1 to 10.", ge=1, le=10)]`.
+    """
     return Meta(description=text, **how)
