@@ -298,13 +298,13 @@ def _split_amount(text: str) -> _AmountParts | None:
     figure = found["figure"]
     if before[:1] == "'" and ("." in figure or "," in figure):
         before = before[1:]  # what a sheet puts before a cell that is to stay a text
-    negatives = 0
-    if "(" in before and ")" in after:
+    is_bracketed = "(" in before and ")" in after
+    if is_bracketed:
         before, after = before.replace("(", "", 1), after.replace(")", "", 1)
-        negatives += 1
-    negatives += sum(c in MINUS for c in before + after)
-    if negatives > 1:
+    minuses = sum(c in MINUS for c in before + after)
+    if minuses > 1:
         return None
+    is_negative = is_bracketed or minuses > 0  # `(€ -51,70)` says it twice
     mark = currency = ""
     for edge in (before, after):
         for token in _ANY_BLANK.split(_SIGNED_EDGE.sub(" ", edge)):
@@ -317,7 +317,7 @@ def _split_amount(text: str) -> _AmountParts | None:
                 currency = shown
             elif kind != "currency":
                 return None
-    return _AmountParts(figure, bool(negatives), mark, currency)
+    return _AmountParts(figure, is_negative, mark, currency)
 
 
 def _edge_kind(token: str) -> tuple[str, str]:

@@ -267,3 +267,98 @@ def test_a_period_with_a_limit_of_nothing_behind_it_is_no_row(tmp_path: Path) ->
 
     assert found.amounts == ["-3753.00", "53.00"]
     assert found.flags == []
+
+
+def test_amounts_with_the_sign_of_a_currency_need_no_decimals(tmp_path: Path) -> None:
+    names: Line = [
+        (60, "Datum"),
+        (130, "Zahlungsart"),
+        (-380, "Eingänge"),
+        (-460, "Ausgänge"),
+        (-540, "Guthaben"),
+    ]
+    rows: list[Line] = [
+        [(60, "15.01.2025"), (130, "Überweisen"), (-380, "93,23 €"), (-540, "93,23 €")],
+        [(60, "16.01.2025"), (130, "Überweisen"), (-380, "402 €"), (-540, "495,23 €")],
+        [(60, "17.01.2025"), (130, "Zinsen"), (-380, "0,07 €"), (-540, "495,3 €")],
+        [(60, "18.01.2025"), (130, "Auszahlung"), (-460, "194,11 €"), (-540, "301,19 €")],
+        [(60, "19.01.2025"), (130, "Zinsen"), (-380, "0,02 €"), (-540, "301,21 €")],
+        [(60, "20.01.2025"), (130, "Zinsen"), (-380, "0,02 €"), (-540, "301,23 €")],
+    ]
+    found = read(tmp_path, [[(60, "Datum 01.01.2025 - 31.01.2025")], names, *rows])
+
+    assert found.amounts == ["93.23", "402.00", "0.07", "-194.11", "0.02", "0.02"]
+    assert found.flags == []
+
+
+@pytest.mark.parametrize("printed", ["(€ -51,70)", "51,70- €", "51,70 -€", "€ (51,70)"])
+def test_a_minus_may_stand_anywhere_beside_the_currency(tmp_path: Path, printed: str) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Zeitraum 01.01.2025 - 31.01.2025")],
+            [(60, "Datum"), (130, "Art"), (-460, "Betrag"), (-540, "Saldo")],
+            [(60, "15.01.2025"), (130, "Einzahlung"), (-460, "€ 300,00"), (-540, "€ 364,11")],
+            [(60, "17.01.2025"), (130, "Auszahlung"), (-460, printed), (-540, "€ 312,41")],
+        ],
+    )
+
+    assert found.amounts == ["300.00", "-51.70"]
+    assert found.flags == []
+
+
+def test_a_value_date_may_stand_below_that_of_the_booking_as_its_name_does(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Kontoauszug 01.12.2024 - 31.12.2024")],
+            [(60, "Alter Kontostand per 30.11.2024"), (-540, "95,23 EUR")],
+            [(60, "Order-/"), (130, "Buchungshinweise"), (380, "Buchungsdatum"), (-540, "Umsatz")],
+            [(60, "Ref.nr."), (380, "Valuta"), (-540, "EUR")],
+            [(60, "9668834"), (130, "Einzahlung"), (380, "09.12.2024"), (-540, "75,00")],
+            [(130, "MI89 3759 6914"), (380, "10.12.2024")],
+            [(60, "9668835"), (130, "Gebühr"), (380, "12.12.2024"), (-540, "-5,00")],
+            [(130, "MI89 3759 6914"), (380, "13.12.2024")],
+            [(60, "Neuer Kontostand per 31.12.2024"), (-540, "165,23 EUR")],
+        ],
+    )
+
+    assert found.dates == ["2024-12-09", "2024-12-12"]
+    assert found.amounts == ["75.00", "-5.00"]
+    assert found.flags == []
+
+
+def test_the_day_on_which_a_card_is_to_be_paid_tells_the_year_of_its_rows(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Data de vencimento: 04/06/2025")],
+            [(60, "Período vigente: 01 MAI a 28 MAI")],
+            [(60, "Fatura anterior"), (-540, "R$ 812,55")],
+            [(60, "Total a pagar"), (-540, "R$ 35,50")],
+            [(60, "TRANSAÇÕES DE 01 MAI A 28 MAI"), (-540, "VALORES EM R$")],
+            [(60, "02 MAI"), (110, "•••• 1234"), (170, "Padaria"), (-540, "R$ 12,25")],
+            [(60, "09 MAI"), (110, "•••• 1234"), (170, "Mercado"), (-540, "R$ 23,25")],
+            [(60, "12 MAI"), (170, "Pagamento em 12 MAI"), (-540, "−R$ 812,55")],
+        ],
+    )
+
+    assert found.dates == ["2025-05-02", "2025-05-09", "2025-05-12"]
+    assert not any(flag.startswith("DATE_UNPROVEN") for flag in found.flags)
+
+
+def test_figures_left_of_the_amounts_of_two_rows_are_no_balances(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement 05/01/2025 - 05/31/2025")],
+            [(60, "Opening balance"), (-540, "$100.00")],
+            [(60, "Date"), (130, "Description"), (-440, "Cash Back"), (-540, "Amount")],
+            [(60, "05/13/2025"), (130, "Payroll"), (-440, "$0.20"), (-540, "$10.00")],
+            [(60, "05/19/2025"), (130, "Shop"), (-440, "$0.10"), (-540, "-$5.00")],
+            [(60, "Closing balance"), (-540, "$105.00")],
+        ],
+    )
+
+    assert found.amounts == ["10.00", "-5.00"]
+    assert found.flags == []

@@ -22,6 +22,7 @@ from stateward.pipelines.statements.pdf.tokens import (
     StatementLine,
     WordSpan,
     has_cents,
+    has_currency,
     has_decimals,
     is_beside_money,
     is_date,
@@ -385,7 +386,7 @@ def _is_running(heading: TableHeading, column: TableColumn, lines: Sequence[Stat
         {abs(last - now), last + now}.isdisjoint(own | other)
         for (last, other), (now, own) in pairwise(rows)
     ]
-    return len(steps) < 2 or steps.count(False) >= RUNNING_MIN * len(steps)
+    return bool(steps) and steps.count(False) >= RUNNING_MIN * len(steps)
 
 
 def _cents(text: str) -> int:
@@ -463,7 +464,8 @@ def place_amounts(
     placed: dict[int, tuple[float, WordSpan]] = {}
     marks = [column for column in heading.columns if column.role == vocab.MARK]
     for found in line.money:
-        if heading.has_cents and not has_cents(found.text):
+        is_sum = has_cents(found.text) or has_currency(found.text)
+        if heading.has_cents and not is_sum:
             continue
         if not dated.isdisjoint(range(found.start, found.end)):
             continue
@@ -473,7 +475,7 @@ def place_amounts(
             continue
         column = heading.columns[at]
         is_money = column.role in vocab.MONEY_ROLES
-        if is_money and heading.has_cents_in_money and not has_cents(found.text):
+        if is_money and heading.has_cents_in_money and not is_sum:
             continue
         off = _distance(column, token)
         if off > EDGE_NEAR and is_in_text(token, words):
@@ -678,6 +680,11 @@ def _stack(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:
 
 def _join_cells(top: PdfCell, below: PdfCell) -> PdfCell:
     text = f"{top.text} {below.text}"
+    days = [vocab.heading_role(each.text) for each in (top, below)]
+    if days == [vocab.DATE, vocab.VALUE_DATE] and all(
+        vocab.is_exact_heading(each.text) for each in (top, below)
+    ):
+        text = top.text  # rows print the value date below that of the booking
     whole = f"{top.text}{below.text}"
     # A narrow column breaks its name anywhere: `Buchungsda` over `tum`.
     if not vocab.is_exact_heading(text) and vocab.is_exact_heading(whole):

@@ -294,6 +294,8 @@ def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
         return found
     day, is_named = _statement_date(lines)
     found = None if day else _month(lines, _MONTH_OF_YEAR)
+    if not (day or found) and (due := _due_day(lines)):
+        return PrintedPeriod("", due, is_unnamed=True)
     if not (day or found) and (other := _other_day(lines)):
         return PrintedPeriod("", other, is_unnamed=True, is_of_other=True)
     return found or PrintedPeriod("", day, is_unnamed=bool(day) and not is_named)
@@ -494,6 +496,20 @@ def _text_before(line: StatementLine, token: WordSpan) -> str:
     start = next((cell.x0 for cell in cells_of(line) if cell.x0 <= token.x0 <= cell.x1), 0.0)
     words = [word.text for word in line.words[: token.start] if word.x0 >= start - 0.1]
     return " ".join(words)
+
+
+# The day on which a card is to be paid lies a few weeks after its rows, so it tells their year.
+_DUE_DAY = re.compile(
+    r"\b(?:due date|payment due|vencimento|vencimiento|fallig\w*|zahlbar bis|scadenza|echeance|vervaldatum|forfallo\w*"
+    r"|forfald\w*|forfalls\w*|erapaiva)\b"
+)
+
+
+def _due_day(lines: Sequence[StatementLine]) -> str:
+    """The first full date on a short line that calls it the day on which something is due."""
+    short = (line for line in lines if len(line.words) <= LABEL_WORDS_MAX)
+    called = (line for line in short if _DUE_DAY.search(vocab.simplify(line.text)))
+    return next((day.text for line in called for day in _full_days(line)), "")
 
 
 def _other_day(lines: Sequence[StatementLine]) -> str:

@@ -19,6 +19,7 @@ SIGN_GAP = 1.1  # the widest gap between an amount and its currency or mark
 MARK_CHARS_MAX = 3  # longer marks are words of the next text
 DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
 CHARS_MAX = 32
+SIGNS = frozenset("€$£¥₹₽₩₺₫₪฿₱₦₴")  # of currencies
 FOOTNOTES = "*†‡"  # behind an amount: marks of a footnote
 
 _DIGIT = re.compile(r"[0-9]")
@@ -107,6 +108,12 @@ def has_cents(text: str) -> bool:
 
 
 @lru_cache(maxsize=CACHE_MAX)
+def has_currency(text: str) -> bool:
+    """Whether the sign of a currency stands beside a number: then it is an amount, also without decimals."""
+    return any(letter in SIGNS for letter in text) and is_money(text)
+
+
+@lru_cache(maxsize=CACHE_MAX)
 def is_beside_money(text: str) -> bool:
     """Whether a word can be part of an amount without digits: a sign, a currency, a mark."""
     bare = text.strip(_EDGES)
@@ -190,7 +197,8 @@ def _money_at(words: Sequence[PdfWord], start: int) -> WordSpan | None:
         word = words[end - 1]
         if end > start + 1 and not _is_close(words[end - 2], word):
             break
-        if not _DIGIT.search(word.text) and not _may_follow(text, word.text):
+        is_last = end == len(words) or not _is_close(word, words[end])
+        if not _DIGIT.search(word.text) and not _may_follow(text, word.text, is_last=is_last):
             break
         figure = word.text.rstrip(FOOTNOTES)
         text = f"{text} {figure}" if text else figure
@@ -199,8 +207,11 @@ def _money_at(words: Sequence[PdfWord], start: int) -> WordSpan | None:
     return best
 
 
-def _may_follow(text: str, word: str) -> bool:
-    """Whether a word without digits can continue an amount: at most one sign, one currency, one mark."""
+def _may_follow(text: str, word: str, *, is_last: bool) -> bool:
+    """Whether a word without digits can continue an amount: at most one sign, one currency, one mark.
+
+    A sign with a currency, as in `-€`, begins the next amount if one follows.
+    """
     if not is_beside_money(word):
         return False
     if not _DIGIT.search(text):
@@ -211,7 +222,7 @@ def _may_follow(text: str, word: str) -> bool:
         part.strip(_EDGES) in CURRENCY_CODES or part.strip(_EDGES).casefold() in money.SYMBOLS
         for part in text.split()
     )
-    return not (is_currency and (has_currency or word[0] in _EDGES))
+    return not (is_currency and (has_currency or (word[0] in _EDGES and not is_last)))
 
 
 def _is_one_number(text: str, words: Sequence[PdfWord], start: int, end: int) -> bool:
