@@ -158,3 +158,102 @@ def test_processed_beside_date_is_the_day_of_the_booking(tmp_path: Path) -> None
 
     assert found.dates == ["2025-03-15", "2025-03-23"]
     assert found.flags == []
+
+
+@pytest.mark.parametrize(
+    ("head", "is_told"),
+    [
+        ([(60, "Datum vanaf"), (150, "01-10-2025"), (250, "Datum t/m"), (350, "28-10-2025")], True),
+        ([(60, "Datum vanaf"), (150, "01-10-2025")], False),
+        ([(60, "Printed on 01-10-2025")], False),
+    ],
+)
+def test_rows_are_not_of_the_year_before_the_first_day_of_their_period(
+    tmp_path: Path, head: Line, *, is_told: bool
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "IBAN NL44 RABO 0123 4567 89")],
+            head[:2],
+            head[2:],
+            [(60, "Beginsaldo"), (150, "100,00 CR")],
+            [(60, "Eindsaldo"), (150, "88,00 CR")],
+            [(60, "Datum"), (130, "Omschrijving"), (-460, "Bedrag af"), (-540, "Bedrag bij")],
+            [(60, "06-10"), (130, "Winkel"), (-460, "5,00")],
+            [(60, "20-10"), (130, "Winkel"), (-460, "7,00")],
+        ],
+    )
+
+    assert any(flag.startswith("DATE_UNPROVEN") for flag in found.flags) is not is_told
+    if is_told:
+        assert found.dates == ["2025-10-06", "2025-10-20"]
+
+
+@pytest.mark.parametrize("name", ["TERHELÉS / JÓVÁÍRÁS", "Debit / Credit"])
+def test_one_column_called_by_both_sides_is_one_of_amounts(tmp_path: Path, name: str) -> None:
+    found = read(
+        tmp_path,
+        [
+            PERIOD,
+            [(60, "Opening balance"), (-540, "500.00")],
+            [(60, "Date"), (130, "Value date"), (230, "Description"), (-540, name)],
+            [(60, "13/03/2025"), (130, "15/03/2025"), (230, "Shop"), (-540, "-80.00")],
+            [(60, "20/03/2025"), (130, "23/03/2025"), (230, "Shop"), (-540, "7.00")],
+            [(60, "Closing balance"), (-540, "427.00")],
+        ],
+    )
+
+    assert found.dates == ["2025-03-13", "2025-03-20"]
+    assert found.amounts == ["-80.00", "7.00"]
+    assert found.flags == []
+
+
+def test_a_page_that_goes_on_with_a_day_leaves_no_doubt_where_dates_stand_above(
+    tmp_path: Path,
+) -> None:
+    names: Line = [(60, "Date"), (130, "Description"), (-480, "Amount"), (-560, "Balance")]
+    found = read(
+        tmp_path,
+        [
+            PERIOD,
+            names,
+            [(130, "Opening balance"), (-560, "500.00")],
+            [(60, "3 Mar"), (130, "Transfer 4711")],
+            [(130, "Cheque"), (-480, "-10.00"), (-560, "490.00")],
+            [(60, "7 Mar"), (130, "Transfer 4712")],
+            [(130, "Cinema"), (-480, "-20.00")],
+            [(130, "Transfer 4713")],
+        ],
+        [
+            names,
+            [(130, "Grocer"), (-480, "-30.00"), (-560, "440.00")],
+            [(60, "14 Mar"), (130, "Transfer 4714")],
+            [(130, "Kiosk"), (-480, "-5.00"), (-560, "435.00")],
+            [(130, "Closing balance"), (-560, "435.00")],
+        ],
+    )
+
+    assert found.dates == ["2025-03-03", "2025-03-07", "2025-03-07", "2025-03-14"]
+    assert not any("stands between two amounts" in flag for flag in found.flags)
+
+
+def test_what_a_row_nets_is_its_amount_beside_gross_and_fee(tmp_path: Path) -> None:
+    def row(day: str, value: str) -> Line:
+        return [(60, day), (130, "Payment"), (-440, value), (-490, "0.00"), (-550, value)]
+
+    found = read(
+        tmp_path,
+        [
+            PERIOD,
+            [(60, "Beginning Available Balance"), (-400, "$100.00")],
+            [(60, "Ending Available Balance"), (-400, "$98.00")],
+            [(60, "Date"), (130, "Description"), (-440, "Gross"), (-490, "Fee"), (-550, "Net")],
+            row("03/13/2025", "-5.00"),
+            row("03/14/2025", "10.00"),
+            row("03/20/2025", "-7.00"),
+        ],
+    )
+
+    assert found.amounts == ["-5.00", "10.00", "-7.00"]
+    assert found.flags == []

@@ -339,7 +339,7 @@ def test_the_day_on_which_a_card_is_to_be_paid_tells_the_year_of_its_rows(tmp_pa
             [(60, "TRANSAÇÕES DE 01 MAI A 28 MAI"), (-540, "VALORES EM R$")],
             [(60, "02 MAI"), (110, "•••• 1234"), (170, "Padaria"), (-540, "R$ 12,25")],
             [(60, "09 MAI"), (110, "•••• 1234"), (170, "Mercado"), (-540, "R$ 23,25")],
-            [(60, "12 MAI"), (170, "Pagamento em 12 MAI"), (-540, "−R$ 812,55")],
+            [(60, "12 MAI"), (170, "Pagamento em 12 MAI"), (-540, "-R$ 812,55")],
         ],
     )
 

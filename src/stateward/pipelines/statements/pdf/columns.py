@@ -416,6 +416,8 @@ def _is_doubtful(heading: TableHeading, column: TableColumn) -> bool:
     """Whether a name may mean an amount, or a second text column is to the right of amounts."""
     if column.role == vocab.VALUE_DATE:
         return vocab.is_maybe_amount(column.text)
+    if column.role == vocab.MARK:
+        return _names_both_sides(column) and not heading.has(vocab.AMOUNT_ROLES)
     before = [other.role for other in heading.columns if other.x0 < column.x0]
     return (
         column.role in (vocab.TEXT, vocab.KIND)
@@ -633,7 +635,7 @@ def _known_names(words: Sequence[PdfWord]) -> list[PdfCell]:
         return []
     for size in range(len(words), 0, -1):
         text = " ".join(word.text for word in words[:size])
-        if not vocab.is_exact_heading(text):
+        if not vocab.is_exact_heading(text) and not vocab.is_heading_in_currency(text):
             continue
         cell = PdfCell(text, words[0].x0, words[size - 1].x1)
         if size == len(words):
@@ -755,9 +757,15 @@ def _is_heading(columns: Sequence[TableColumn]) -> bool:
         vocab.is_maybe_amount(c.text) for c in known
     )
     has_amount = has_amount or any(vocab.is_currency_alone(c.text) for c in columns)
+    has_amount = has_amount or any(_names_both_sides(c) for c in columns)
     # A table of balances alone is recognised too, so that it can be skipped.
     has_balances = vocab.BALANCE in roles and bool(roles & vocab.DATE_ROLES)
     return has_text and (has_amount or has_balances) and len(roles) > 1
+
+
+def _names_both_sides(column: TableColumn) -> bool:
+    """Whether a name of both sides is too long for a column of marks: `Debit / Credit` may stand above amounts."""
+    return column.role == vocab.MARK and len(column.text) >= LONG_NAME_CHARS
 
 
 def _is_over_dates(columns: Sequence[TableColumn], below: StatementLine | None) -> bool:

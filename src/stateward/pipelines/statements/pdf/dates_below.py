@@ -49,7 +49,10 @@ def move_dates_up(parts: Sequence[Part]) -> tuple[list[list[ParsedLine]] | None,
     if not has_days and _close_days(parts):
         return [_move_to_rows_above(parsed) for _, parsed in parts], False
     if has_days or pairs < PAIRS_MIN or not all(map(pattern.fullmatch, runs)):
-        is_open = any(map(_OPEN.fullmatch, runs)) or _is_between_rows(parts, kinds)
+        # Where a page begins with a date, dates stand above their amounts; another page goes on with a day.
+        is_above = any(run[0] in (DATE, DAY) for run in runs)
+        is_open = any(map(_OPEN.fullmatch, runs)) and not is_above
+        is_open = is_open or _is_between_rows(parts, kinds)
         return None, is_open and not has_days
     return [
         _move_lines(parsed, each) for (_, parsed), each in zip(parts, kinds, strict=True)

@@ -479,6 +479,8 @@ def _statement_date(lines: Sequence[StatementLine]) -> tuple[str, bool]:
             continue
         before = _text_before(line, full[0])
         simple = vocab.simplify(before)
+        if _SINCE & set(simple.split()):
+            continue  # the first day of the period: the rows come after it
         label = vocab.STATEMENT_DATES.find(vocab.simplify(line.text))
         names = STATEMENT_NAMES if label else PERIOD_NAMES
         known = {*label.split(), *vocab.PERIODS.find(simple).split(), *_PREPOSITIONS, *_ENDING}
@@ -498,6 +500,8 @@ def _text_before(line: StatementLine, token: WordSpan) -> str:
     return " ".join(words)
 
 
+# Words before the first day of a period; "vom" also stands before the day of a statement.
+_SINCE = frozenset("from vanaf seit since depuis desde fra från".split())
 # The day on which a card is to be paid lies a few weeks after its rows, so it tells their year.
 _DUE_DAY = re.compile(
     r"\b(?:due date|payment due|vencimento|vencimiento|fallig\w*|zahlbar bis|scadenza|echeance|vervaldatum|forfallo\w*"

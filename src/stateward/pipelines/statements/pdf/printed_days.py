@@ -15,6 +15,7 @@ from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.tokens import DAY_MONTH, StatementLine, is_date
 from stateward.pipelines.statements.period_order import DAYS_LATE, PrintedPeriod
 
+LONG_DAYS = 300  # rows that end so long before a day may as well be those of the year after
 LETTER_DAYS = 45  # between the last booking and the day on which a statement was made
 ORDERED_MIN = 5  # rows with a balance: fewer are in order by chance
 LINES_MAX = 200  # that are searched for letters of a country
@@ -45,6 +46,8 @@ def year_doubt(period: PrintedPeriod, tried: TriedReading) -> str:
     """Why the year of dates that print none may be another, or ""."""
     if _are_all_outside(period, tried):
         return "no row lies inside the period from which the year of its date was taken"
+    if _are_long_before(period, tried):
+        return f"no row lies shortly before {period.end}, from which the year of its date was taken"
     if period.is_unnamed and not (_is_day_of_closing(period, tried) or _ends_before(period, tried)):
         return f"rows print no year, and nothing calls {period.end} the day of the statement: its year was taken"
     return ""
@@ -78,6 +81,20 @@ def _ends_before(period: PrintedPeriod, tried: TriedReading) -> bool:
     is_in_order = known in (sorted(known), sorted(known, reverse=True))
     is_in_order |= max(known) - min(known) <= short
     return is_in_order and start < min(known) and end - short <= max(known) <= end
+
+
+def _are_long_before(period: PrintedPeriod, tried: TriedReading) -> bool:
+    """Whether dates without a year, read as the last ones before the one day that is printed, end long before it."""
+    end = dates.read_date(period.end, tried.terms.date_order, tried.terms.era)
+    if period.start or end is None or _is_day_of_closing(period, tried):
+        return False
+    if not tried.rows or any(dates.has_year(row.date) for row in tried.rows):
+        return False
+    order = tried.terms.date_order
+    texts = [f"{row.date}." if DAY_MONTH.fullmatch(row.date) else row.date for row in tried.rows]
+    days = [dates.nearest_date(text, order, start=end - YEAR, end=end) for text in texts]
+    known = [day for day in days if day is not None]
+    return bool(known) and max(known) < end - timedelta(days=LONG_DAYS)
 
 
 def _are_all_outside(period: PrintedPeriod, tried: TriedReading) -> bool:

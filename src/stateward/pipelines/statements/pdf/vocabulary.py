@@ -326,3 +326,9 @@ def begins_heading(text: str) -> bool:
 def is_exact_heading(text: str) -> bool:
     """Whether a whole text is the name of a column."""
     return simplify(text) in _WHOLE
+
+
+def is_heading_in_currency(text: str) -> bool:
+    """Whether a text is the name of a column with a currency behind it: `Betrag Soll EUR`."""
+    *name, last = simplify(text).split() or [""]
+    return last in _CURRENCY_WORDS and " ".join(name) in _WHOLE
