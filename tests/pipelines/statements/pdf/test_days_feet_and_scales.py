@@ -257,3 +257,22 @@ def test_what_a_row_nets_is_its_amount_beside_gross_and_fee(tmp_path: Path) -> N
 
     assert found.amounts == ["-5.00", "10.00", "-7.00"]
     assert found.flags == []
+
+
+def test_signs_of_a_bank_account_stay_as_printed_though_words_speak_against_them(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Movimientos de cuenta")],
+            [(60, "IBAN ES12 0049 0000 1111 2222 3333")],
+            [(60, "Desde 01/10/2025 hasta 28/10/2025")],
+            [(60, "Fecha operación"), (140, "Operación"), (330, "Fecha valor"), (-470, "Importe"), (-550, "Saldo")],
+            [(60, "24/10/2025"), (140, "Compra Uno"), (330, "26/10/2025"), (-470, "-458,04€"), (-550, "8.654,32€")],
+            [(60, "14/10/2025"), (140, "Compra Dos"), (330, "14/10/2025"), (-470, "61,60€"), (-550, "9.112,36€")],
+            [(60, "12/10/2025"), (140, "Compra Tres"), (330, "12/10/2025"), (-470, "590,25€"), (-550, "9.050,76€")],
+        ],
+    )  # fmt: skip
+
+    assert found.amounts == ["-458.04", "61.60", "590.25"]

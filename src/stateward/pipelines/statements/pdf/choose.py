@@ -97,7 +97,7 @@ def _best(tried: Sequence[TriedReading], draft: SectionDraft) -> TriedReading:
 
     A debt adds up like a deposit with all signs turned, so what adds up is no proof of its signs.
     """
-    sound = [one for one in tried if one.is_sound]
+    sound = _as_printed(draft, [one for one in tried if one.is_sound])
     if len(sound) == 1 or (sound and not draft.rows):
         return sound[0]
     rivals = sound or [one for one in tried if one.score == max(each.score for each in tried)]
@@ -109,6 +109,19 @@ def _best(tried: Sequence[TriedReading], draft: SectionDraft) -> TriedReading:
                 "balances and most amounts have a minus: a debt, or a card that was overpaid"
             )
     return best
+
+
+def _as_printed(draft: SectionDraft, sound: list[TriedReading]) -> list[TriedReading]:
+    """Of the readings that add up those that turn no sign, where a bank account, which is no card, prints both signs.
+
+    With all signs turned it adds up as well, so words alone would decide: a purchase that came in is a refund.
+    """
+    if draft.card or not draft.is_bank or draft.hints.sign:
+        return sound
+    texts = [entry.money.get(vocab.AMOUNT, "") for entry in draft.rows]
+    minus = [any(c in money.MINUS or c == "(" for c in text) for text in texts if text]
+    kept = [one for one in sound if one.terms.sign != "flipped" and one.terms.balances != "owed"]
+    return kept if kept and any(minus) and not all(minus) else sound
 
 
 def _may_be_overpaid(tried: TriedReading) -> bool:

@@ -329,6 +329,8 @@ def is_exact_heading(text: str) -> bool:
 
 
 def is_heading_in_currency(text: str) -> bool:
-    """Whether a text is the name of a column with a currency behind it: `Betrag Soll EUR`."""
+    """Whether a text is the name of a column of money with its one currency behind it: `Betrag Soll EUR`."""
     *name, last = simplify(text).split() or [""]
-    return last in _CURRENCY_WORDS and " ".join(name) in _WHOLE
+    if last not in _CURRENCY_WORDS or not name or not _CURRENCY_WORDS.isdisjoint(name):
+        return False
+    return heading_role(text) in MONEY_ROLES
