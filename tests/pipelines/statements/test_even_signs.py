@@ -60,3 +60,11 @@ def test_words_of_every_row_stand_for_a_sign_that_none_has(tmp_path: Path) -> No
 
     assert read_bytes(tmp_path, text).flags == []
     assert "SIGN_UNPROVEN" in read_bytes(tmp_path, text + "2026-03-16;Inne;Ijkl;100,00;PLN\n").flags
+
+
+def test_the_name_of_an_account_is_no_word_for_money_in(tmp_path: Path) -> None:
+    rows = "2026-03-14;Abcd;Salary account;60,00\n2026-03-15;Efgh;Salary account;50,00\n"
+
+    read = read_bytes(tmp_path, "Date;Description;Held at;Amount\n" + rows)
+
+    assert "SIGN_UNPROVEN" in read.flags

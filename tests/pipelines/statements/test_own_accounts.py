@@ -81,3 +81,16 @@ def test_cash_that_is_left_is_a_balance_and_no_rival_of_the_amount(
     assert [row["balance"] for row in read.canonicals] == ["500.00", "500.01", "836.74"]
     assert [check["status"] for check in read.checks] == ["reconciled"]
     assert "AMOUNT_UNPROVEN" not in read.flags
+
+
+def test_accounts_over_which_balances_run_on_are_those_of_other_sides(tmp_path: Path) -> None:
+    names = ["Food", "Rent", "Food", "Fuel", "Rent", "Fuel", "Food", "Fuel", "Rent"]
+    rows = "".join(
+        f"2026-03-{n:02},Text {n},{name},-1.00,{100 - n}.00\n"
+        for n, name in enumerate(names, start=1)
+    )
+
+    read = read_bytes(tmp_path, f"Date,Description,Account,Amount,Balance\n{rows}")
+
+    assert set(_accounts(read)) == {""}
+    assert read.flags == []

@@ -40,7 +40,7 @@ _MINOR = re.compile(
 # Above lots of shares and rates of exchange, which are no amounts of an account.
 _NO_AMOUNTS = frozenset(
     """price prices quantity qty shares units unit rate nav kurs menge anzahl stuck stuckzahl preis stuckpreis prix
-    cours quantite precio titulos prezzo quantita aantal koers cena ilosc antal antall pris hinta preco""".split()
+    cours quantite precio titulos prezzo quantita aantal koers cena ilosc antal antall hinta preco""".split()
 )
 _CODE = re.compile(r"\b[A-Z]{3}\b")
 _OF_CASH = re.compile(

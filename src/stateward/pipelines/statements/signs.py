@@ -160,18 +160,22 @@ def balances_prove(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTe
     return _chain_holds(booked_rows(layout, rows[:EVIDENCE_ROWS]), terms, terms.sign)
 
 
-def do_balances_count_unbooked(
-    layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms
-) -> bool:
-    """Whether balances follow from row to row only with the rows that are not booked by their status."""
-    if layout.status < 0 or layout.balance < 0:
-        return False
-    every = msgspec.structs.replace(layout, status=-1)
-    found, booked = booked_rows(every, rows), booked_rows(layout, rows)
-    if len(found) == len(booked):
-        return False
-    links, breaks = _chain_counts(found, terms, terms.sign)
-    return links > 0 and not breaks and _chain_counts(booked, terms, terms.sign)[1] > 0
+def refuted_by_balances(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms) -> str:
+    """The role of a column without which balances follow from row to row, and with which they do not; "" for none.
+
+    They may count rows that are not booked by their status, or run on over what was taken for several accounts.
+    """
+    if layout.balance < 0 or (layout.status < 0 and layout.account < 0):
+        return ""
+    if not _chain_counts(booked_rows(layout, rows), terms, terms.sign)[1]:
+        return ""
+    for role in ("status", "account"):
+        if getattr(layout, role) >= 0:
+            bare = booked_rows(msgspec.structs.replace(layout, **{role: -1}), rows)
+            links, breaks = _chain_counts(bare, terms, terms.sign)
+            if links > 0 and not breaks:
+                return role
+    return ""
 
 
 def owed_ends(
@@ -389,7 +393,7 @@ def _one_column(
     if headings.names_charges(name) and _is_owed(body, terms) and not votes.strong_agree:
         return SignRule("flipped", f"amounts below {name!r} were charged")
     if not is_signed:
-        return _unsigned_rule(hints, votes, len(body))
+        return _unsigned_rule(hints, votes, body)
     if marked.agree and {money.mark_sign(row.mark) for row, _ in body} >= {1, -1}:
         name = layout.headings[layout.mark]
         return SignRule("printed", f"amounts carry their sign, and the column {name!r} agrees")
@@ -485,8 +489,13 @@ def _printed_by_balances(
     return SignRule("flipped", debt, problem, balances="owed")
 
 
-def _unsigned_rule(hints: Hints, votes: DirectionVotes, count: int) -> SignRule:
-    if not hints.is_card and votes.strong_agree == count:
+def _unsigned_rule(hints: Hints, votes: DirectionVotes, body: Sequence[SignedRow]) -> SignRule:
+    # By what a row is, not by what else stands on it: an account may be called one for salaries.
+    own = [
+        evidence_of((row.mark, row.category, row.description, *_kind_texts(row))) for row, _ in body
+    ]
+    own_in = [each for each in own if each.direction > 0 and each.strength >= STRONG]
+    if not hints.is_card and votes.strong_agree == len(own_in) == len(body):
         return SignRule("printed", "no amount has a sign, and words of every row call it money in")
     if hints.is_card and votes.strong_against >= SEVERAL and not votes.agree:
         return SignRule("flipped", "charges of a card have no sign, and words call them purchases")
@@ -495,6 +504,16 @@ def _unsigned_rule(hints: Hints, votes: DirectionVotes, count: int) -> SignRule:
         return SignRule("flipped", why, f"{why}; no balance proves that they are debits")
     problem = "no amount has a minus sign and nothing distinguishes debits from credits"
     return SignRule("printed", "amounts carry no sign", problem)
+
+
+def _kind_texts(row: StatementRow) -> Iterable[str]:
+    """What further columns say of the kind of a row, by their headings."""
+    return (t for n, t in row.more.items() if not _KINDS.isdisjoint(headings.simplify(n).split()))
+
+
+_KINDS = frozenset(
+    "type typ tipo kind art rodzaj soort action activity transaktionstyp umsatzart tipologia".split()
+)
 
 
 def _by_words(

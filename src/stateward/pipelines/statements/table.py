@@ -63,8 +63,8 @@ from stateward.pipelines.statements.signs import (
     booked_rows,
     decide_sign,
     directions,
-    do_balances_count_unbooked,
     owed_ends,
+    refuted_by_balances,
     section_title,
 )
 from stateward.pipelines.statements.source import Source
@@ -177,7 +177,7 @@ class StatementTable:
             layout, why = checked(layout, body)
             self._reading.decisions += why
         terms = self._terms(layout, body, before, is_whole=is_whole)
-        layout = self._without_refuted_status(layout, body, terms)
+        layout = self._without_refuted(layout, body, terms)
         if open_day(layout) >= 0:
             texts = [cells for _, cells in body]
             is_chained = balances_prove(layout, texts, terms)
@@ -238,16 +238,17 @@ class StatementTable:
             rows=rows,
         )
 
-    def _without_refuted_status(
+    def _without_refuted(
         self, layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerms
     ) -> ColumnLayout:
-        """The layout without its column of statuses, if balances count rows that are not booked by it."""
-        if not do_balances_count_unbooked(layout, [cells for _, cells in body], terms):
+        """The layout without a column of statuses or of accounts that the balances refute."""
+        role = refuted_by_balances(layout, [cells for _, cells in body], terms)
+        if not role:
             return layout
-        name = layout.headings[layout.status]
+        name = layout.headings[getattr(layout, role)]
         self._reading.decisions.append(f"balances count all rows, whatever {name!r} says of them")
-        self._is_all_counted = True
-        return msgspec.structs.replace(layout, status=-1)
+        self._is_all_counted = role == "status"
+        return msgspec.structs.replace(layout, **{role: -1})
 
     def _head(self) -> tuple[Iterator[Record], list[Record], TableHead]:
         """The records from the top, and the first of them with and without lines; all as most tables print them."""
