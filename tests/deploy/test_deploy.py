@@ -14,9 +14,12 @@ from typing import Any
 import click
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from stateward.app.machines import declared_machines
 from stateward.cli import cli
+from stateward.core.errors import InvalidRequest
+from stateward.server.listening import check_address
 from stateward.settings import Settings
 from stateward.telemetry.metrics import METRICS
 
@@ -149,6 +152,19 @@ def test_the_image_is_built_from_files_that_exist_and_does_not_run_as_root() -> 
     assert "--require-hashes" in text
     assert re.search(r"^USER \d+$", text, re.MULTILINE)
     assert re.search(r'^ENTRYPOINT \["stateward"\]$', text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "name", ["stateward.yaml", "container/stateward.scale-out.yaml", "kubernetes/stateward.yaml"]
+)
+def test_an_api_in_a_container_may_listen_beyond_it_once_there_is_a_key(name: str) -> None:
+    found = Settings.load(DEPLOY / name, environ={})
+    settings = replace(found, api=replace(found.api, host="0.0.0.0"))  # noqa: S104 - as the files do
+
+    check_address(settings, has_key=True)
+
+    with pytest.raises(InvalidRequest, match="stateward key create NAME --role admin"):
+        check_address(settings, has_key=False)
 
 
 def test_the_shipped_settings_are_valid() -> None:
