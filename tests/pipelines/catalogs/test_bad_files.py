@@ -208,3 +208,15 @@ def test_the_last_line_of_a_text_with_as_many_commas_as_a_record_is_none(tmp_pat
         ("A-1", "Bouquet", "58000"), ("A-2", "Wreath", "19000"),
     ]  # fmt: skip
     assert not found.notes
+
+
+def test_two_stray_quotes_swallow_no_product_of_a_short_file(tmp_path: Path) -> None:
+    table = (
+        'SKU,Title,Price,Currency\nA-0,Jar,4.00,EUR\nA-1,"Kettle,5.00,EUR\nA-2,Pan,6.00,EUR\n'
+        'A-3,Cup",7.00,EUR\nA-4,Pot,8.00,EUR\n'
+    )
+
+    found = read(tmp_path, table)
+
+    assert [each["sku"] for each in found.products] == ["A-0", "A-2", "A-3", "A-4"]
+    assert "BROKEN_QUOTES" in found.notes

@@ -80,6 +80,8 @@ class _Splitter:
         is_regular = {self._width, 0}.issuperset(map(len, rows)) if self._width else True
         if is_regular and len(rows) == len(lines):
             return rows, starts
+        # Titles above the first headings may have any width, but a record of products in another one has that of all.
+        self._width = self._width or max(map(len, rows), default=0)
         if not is_regular or self._has_swallowed(lines, starts):
             return self._split_carefully(lines, before)
         return rows, starts
