@@ -35,7 +35,7 @@ _HOLDS: Mapping[str, Callable[[str], bool]] = {
 }
 
 
-def placed_in_order(layout: Layout, found: Cells) -> Placed:
+def place_in_order(layout: Layout, found: Cells) -> Placed:
     """The words of a row by column, in the order of its cells; {} where their places tell the columns.
 
     Only of a table whose columns are all known: beside earlier results, a number might be one of those.

@@ -21,7 +21,7 @@ from stateward.pipelines.labs.pdf.cells import (
     without_leaders,
 )
 from stateward.pipelines.labs.pdf.headings import UNKNOWN
-from stateward.pipelines.labs.pdf.in_order import placed_in_order
+from stateward.pipelines.labs.pdf.in_order import place_in_order
 from stateward.pipelines.labs.pdf.layout import FLUSH, FLUSH_MIN, Layout
 from stateward.pipelines.labs.pdf.row import NAME_CHARS_MAX, Row
 from stateward.pipelines.labs.ranges import read_range
@@ -49,7 +49,7 @@ class LineReader:
     def row(self, line: PdfLine, words: list[PdfWord], section: str) -> Row:
         """The words of a line as a row, by columns."""
         found_cells = cells(words)
-        placed = placed_in_order(self._layout, found_cells)
+        placed = place_in_order(self._layout, found_cells)
         sentence, mark_apart = False, ""
         for cell in () if placed else found_cells:
             parts: dict[int, list[PdfWord]] = {}

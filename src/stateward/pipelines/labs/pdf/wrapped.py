@@ -107,7 +107,7 @@ def _join(
     kept = {id(group) for group in wrapped} - {id(group) for group in titled}
     for group in groups:
         if id(group) in kept:
-            yield _joined(group)
+            yield _join_lines(group)
         else:
             yield from ((each.line, _words(each)) for each in group)
 
@@ -169,7 +169,7 @@ def _by_distance(lines: Group) -> list[Group]:
     for below, above in reversed([*pairwise(distances)]):
         if below <= 0 or above < STEP_MIN * below or below > WITHIN_MAX * lines[0].line.height:
             continue
-        groups = [*_parted(lines, (below + above) / 2)]
+        groups = [*_part_lines(lines, (below + above) / 2)]
         if all(_is_row(group) for group in groups):
             return groups
     return []
@@ -181,7 +181,7 @@ def _is_row(group: Group) -> bool:
     return values <= 1 or all(each.has_value and each.has_name for each in group)
 
 
-def _parted(lines: Group, distance: float) -> Iterator[Group]:
+def _part_lines(lines: Group, distance: float) -> Iterator[Group]:
     group: list[_Line] = []
     for each in lines:
         is_far = group and (
@@ -294,7 +294,7 @@ def _is_inside(own: str, title: str) -> bool:
     return own[:1].islower() or own[:1] in "(-/" or title.count("(") > title.count(")")
 
 
-def _joined(group: Group) -> Seen:
+def _join_lines(group: Group) -> Seen:
     """Lines of one row as the line of its value: column by column, each from the top."""
     line = next(each.line for each in group if each.has_value)
     words = [
