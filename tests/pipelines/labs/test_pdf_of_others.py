@@ -407,3 +407,16 @@ def test_a_summary_of_a_table_gives_no_results_of_its_own(tmp_path: Path) -> Non
     )
 
     assert told(found) == [("Glucose", "120", "mg/dL", "70 - 99"), SODIUM]
+
+
+def test_the_age_beside_statements_is_no_result(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Age:"), (90, "45")),
+        ((50, "Hemoglobin: 13.2 g/dL"),),
+        ((50, "Cholesterol: 210 mg/dL"),),
+        ((50, "Glucose: 145 mg/dL"),),
+        ((50, "Blood"), (90, "Pressure:"), (150, "140/90"), (190, "mmHg")),
+    )
+
+    assert [each["test"] for each in found][:3] == ["Hemoglobin", "Cholesterol", "Glucose"]

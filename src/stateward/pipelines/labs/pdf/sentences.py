@@ -140,6 +140,8 @@ def _unmeasured_statement(line: PdfLine) -> list[Told]:
     for at in range(1, len(words)):
         parts = split_value(" ".join(words[at:]))
         name = " ".join(words[:at]).rstrip(" :=")
+        if is_administrative(name) or ":" in parts.value:  # the age; a label of two words
+            continue
         kind = read_value(parts.value).kind
         is_value = kind in ("quantity", "titre", "ordinal") and not parts.unit
         # A word is a value behind a known name, or where its range says the same word.
