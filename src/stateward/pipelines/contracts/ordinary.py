@@ -31,6 +31,7 @@ SHORT_WORDS = 5  # a sentence of so few words says one thing, and no subject exc
 SUBJECT_WORDS = 2
 ACROSS_MIN = 3  # words of small letters in what is printed across a page
 LONG_LINE = 55  # characters: a line that is shorter ends a paragraph
+FORM_CHARS_MAX = 500  # of a sentence: the gaps of a form are short
 QUOTES = '"“„'
 QUOTE_WORDS = 4  # a quoted name has fewer, or capitals
 FOREIGN = 0.85  # so unusual that hardly anything of it is known
@@ -161,14 +162,17 @@ class _Words(NamedTuple):
 
     def is_altered_form(self, text: str) -> bool:
         """Whether a form that says nothing is filled with a word that alters a contract: `details of your old plan`."""
-        is_form = self.idle.fullmatch(text.rstrip(" .!")) is not None
-        return is_form and _ALTERING.search(_FINE.sub("", text)) is not None
+        return _ALTERING.search(_FINE.sub("", text)) is not None and self._is_form(text)
+
+    def _is_form(self, text: str) -> bool:
+        """Whether a sentence has a form that says nothing. Each is tried over all of it, which is costly."""
+        return len(text) <= FORM_CHARS_MAX and self.idle.fullmatch(text.rstrip(" .!")) is not None
 
     def is_idle(self, text: str) -> bool:
         """Whether a sentence asserts nothing of a contract by its form: a question, an address, a known form."""
         if _ALTERING.search(_FINE.sub("", text)):
             return False
-        if _QUESTION.fullmatch(text) or self.idle.fullmatch(text.rstrip(" .!")):
+        if _QUESTION.fullmatch(text) or self._is_form(text):
             return True
         words = text.split()
         has_number = any(word[:1].isdigit() for word in words)
