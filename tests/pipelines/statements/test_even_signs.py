@@ -68,3 +68,18 @@ def test_the_name_of_an_account_is_no_word_for_money_in(tmp_path: Path) -> None:
     read = read_bytes(tmp_path, "Date;Description;Held at;Amount\n" + rows)
 
     assert "SIGN_UNPROVEN" in read.flags
+
+
+def test_a_column_of_cards_leaves_even_signs_open(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, "Date;Kort;Description;Amount\n" + _lines(EVEN, "*1"))
+
+    assert "SIGN_UNPROVEN" in read.flags
+
+
+def test_the_accounts_of_who_pays_a_card_make_it_no_current_account(tmp_path: Path) -> None:
+    rows = "".join(f"2026-03-0{n};Abcd {n};;1{n}.00\n" for n in range(1, 5))
+    paid = "".join(f"2026-03-{n};Efgh;XX{n}21203000010337387;-40.00\n" for n in (10, 16))
+
+    read = read_bytes(tmp_path, "Date;Name;IBAN;Amount\n" + rows + paid)
+
+    assert "SIGN_UNPROVEN" in read.flags

@@ -477,7 +477,7 @@ def _printed_by_balances(
     if votes.decisive_against and votes.is_refuted:
         return SignRule("flipped", debt, balances="owed")
     share = CLEARLY_IN if len(body) >= MANY and not hints.is_card else MAJORITY
-    is_deposit = not hints.is_card and _is_of_deposits(body)
+    is_deposit = not hints.is_card and _is_of_deposits(body, terms)
     if votes.agree or is_deposit or not _is_owed(body, terms, share=share):
         if hints.is_card and votes.is_doubted:
             problem = f"words of {votes.against} rows contradict their printed sign"
@@ -533,11 +533,11 @@ def _by_words(
         why = "most amounts of the card are positive, so they are purchases"
         return SignRule("flipped", why, f"{why}; no balance and no word proves it")
     share = CLEARLY_OUT if len(body) >= MANY else MAJORITY
-    if (
-        len(body) >= EVENLY_ROWS
+    if len(body) >= EVENLY_ROWS and not _names_card(
+        body
     ):  # however its signs were turned, half of what a card lists would be paid back
         share = CLEARLY_IN
-    if hints.is_card or (_is_owed(body, terms, share=share) and not _is_of_deposits(body)):
+    if hints.is_card or (_is_owed(body, terms, share=share) and not _is_of_deposits(body, terms)):
         problem = "most amounts are money in as printed, and no balance and no word proves it"
         problem = (
             "no balance and no word proves which sign is money in" if hints.is_card else problem
@@ -552,17 +552,29 @@ def _is_owed(body: Sequence[SignedRow], terms: ReadingTerms, *, share: float = M
     return sum(value > 0 for value in values) > len(values) * share
 
 
-def _is_of_deposits(body: Sequence[SignedRow]) -> bool:
-    """Whether each row names the account that it is of, and that has an IBAN, or several name that of another side.
+def _is_of_deposits(body: Sequence[SignedRow], terms: ReadingTerms) -> bool:
+    """Whether each row names its account by an IBAN, or rows of both signs name that of another side.
 
-    Such is no card, and no debt: a card has no IBAN, and is charged by shops that tell none.
+    Such is no card, and no debt: a card has no IBAN, and is charged by shops that tell none. Who pays it may tell one.
     """
     if body and all(_IBAN.fullmatch(row.account.strip()) for row, _ in body):
         return True
-    others = {text.strip() for row, _ in body for text in (*row.more.values(), row.reference)}
-    return sum(map(bool, map(_IBAN.fullmatch, others))) >= SEVERAL
+    named = [
+        row for row, _ in body if any(_IBAN.fullmatch(text.strip()) for text in row.more.values())
+    ]
+    values = [money.amount(row.amount, terms.decimal) or 0 for row in named]
+    return any(value > 0 for value in values) and any(value < 0 for value in values)
 
 
+def _names_card(body: Sequence[SignedRow]) -> bool:
+    """Whether a column is called by a card."""
+    names = {name for row, _ in body for name in row.more}
+    return any(not _CARDS.isdisjoint(headings.simplify(name).split()) for name in names)
+
+
+_CARDS = frozenset(
+    "card kort karte carte tarjeta carta karta karty kortti kaart cartao карта карты".split()
+)
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}")
 
 
