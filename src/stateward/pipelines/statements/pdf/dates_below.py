@@ -94,7 +94,7 @@ def _is_chain(rows: Sequence[ParsedLine], decimal: str) -> bool:
     before: Decimal | None = None
     moved, steps, has_bare = Decimal(0), 0, False
     for one in rows:
-        value = _moved(one, decimal)
+        value = _movement(one, decimal)
         if value is None:
             return False
         moved += value
@@ -109,7 +109,7 @@ def _is_chain(rows: Sequence[ParsedLine], decimal: str) -> bool:
     return has_bare and steps >= STEPS_MIN
 
 
-def _moved(one: ParsedLine, decimal: str) -> Decimal | None:
+def _movement(one: ParsedLine, decimal: str) -> Decimal | None:
     """What a row moves, with the sign of its column."""
     sides = [(role, text) for role, text in one.money.items() if role in vocab.AMOUNT_ROLES]
     if len(sides) != 1:
