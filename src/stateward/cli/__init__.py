@@ -110,7 +110,7 @@ COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             ),
             "dead-letters": (
                 "dead_letters:dead_letters",
-                "List events and messages that could not be read.",
+                "List what could not be read; resend or drop a broker's.",
             ),
             "bench": ("bench:bench", "Measure what a record costs on this machine."),
             "eval": ("evaluate:eval_", "Measure how well documents are read whose truth is known."),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def dead_letters(
     context: CliContext, *, ids: "Sequence[str]", action: "LetterAction | None", limit: int
 ) -> Exit:
-    """List events and messages that could not be read, and deal with those of a broker.
+    """List what could not be read; resend or drop a broker's.
 
     The newest first; they changed nothing. Those with a stream came over the broker of the transport: name them by
     their id to drop them, or to have what they were about done again. Their data is not kept, so it is the work of
