@@ -231,8 +231,8 @@ def test_a_broker_that_is_away_is_told_and_the_rest_is_listed(tmp_path: Path) ->
         ("redis://b", "this user has no permissions to run the 'xadd' command", "give this user the rights"),
         ("nats://b", 'Permissions Violation for Publish to "stateward.results"', "give this user the rights"),
         ("tls://b", "certificate verify failed: IP address mismatch", "the host in the URL must be one of its names"),
-        ("redis://b", "command not allowed when used memory > 'maxmemory'.", "make room on the broker"),
-        ("nats://b", "insufficient resources", "make room on the broker"),
+        ("redis://b", "command not allowed when used memory > 'maxmemory'.", "free space on the broker"),
+        ("nats://b", "insufficient resources", "free space on the broker"),
         ("rediss://b", "Timeout connecting to server", "speaks TLS at that port"),
         ("redis://b", "Error 111 connecting to b:6379. Connection refused.", "see whether it runs at that address"),
     ],
@@ -257,7 +257,7 @@ def test_a_broker_that_is_full_is_no_sound_transport(tmp_path: Path) -> None:
         left = transport_letters(app)
 
     assert (empty.is_well, full.is_well, left) == (True, False, [])
-    assert "make room on the broker" in full.sentence
+    assert "free space on the broker" in full.sentence
 
 
 def test_a_stream_that_somebody_deletes_while_it_is_read_is_made_anew(tmp_path: Path) -> None:

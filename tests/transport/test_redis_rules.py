@@ -73,7 +73,10 @@ def test_a_redis_is_reached_over_tls_with_a_certificate_of_the_client(tmp_path: 
                 "cannot be reached",
             ),
             (f"rediss://:p%40ss@localhost:{broker.port}", "certificate verify failed"),
-            (f"rediss://localhost:{broker.port}/0?{own}", "reached: it asks for a password; correct user and password"),
+            (
+                f"rediss://localhost:{broker.port}/0?{own}",
+                "reached: it asks for a password; correct user and password",
+            ),
         ):
             with pytest.raises(TransportUnreachable, match=why):
                 connect(url, consumer="w", lease_s=9).depth("s")

@@ -168,7 +168,7 @@ _WAYS_ON = (
     ),
     (
         ("maxmemory", "no space", "insufficient", "resources exceeded", "misconf", "maximum bytes", "storage"),
-        "make room on the broker: its memory or disk is full, or its limit too low",
+        "free space on the broker: its memory or disk is full, or its limit too low",
     ),
 )  # fmt: skip
 
