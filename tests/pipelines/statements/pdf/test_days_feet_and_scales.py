@@ -276,3 +276,22 @@ def test_signs_of_a_bank_account_stay_as_printed_though_words_speak_against_them
     )  # fmt: skip
 
     assert found.amounts == ["-458.04", "61.60", "590.25"]
+
+
+def test_the_iban_by_which_a_card_is_paid_makes_its_page_none_of_a_bank_account(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement")],
+            [(60, "IBAN ES12 0049 0000 1111 2222 3333")],
+            [(60, "From 01/10/2025 to 28/10/2025")],
+            [(60, "Date"), (140, "Description"), (-470, "Amount"), (-550, "Balance")],
+            [(60, "03/10/2025"), (140, "Abc"), (-470, "58.04"), (-550, "158.04")],
+            [(60, "10/10/2025"), (140, "Payment thank you"), (-470, "-100.00"), (-550, "58.04")],
+            [(60, "14/10/2025"), (140, "Def"), (-470, "61.60"), (-550, "119.64")],
+        ],
+    )
+
+    assert found.amounts == ["-58.04", "100.00", "-61.60"]

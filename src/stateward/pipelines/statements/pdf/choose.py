@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import interpret
 from stateward.pipelines.statements.booking import annulled_phrase
-from stateward.pipelines.statements.direction import count_votes, evidence_of
+from stateward.pipelines.statements.direction import DirectionVotes, count_votes, evidence_of
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.balance_pairs import (
@@ -121,7 +121,18 @@ def _as_printed(draft: SectionDraft, sound: list[TriedReading]) -> list[TriedRea
     texts = [entry.money.get(vocab.AMOUNT, "") for entry in draft.rows]
     minus = [any(c in money.MINUS or c == "(" for c in text) for text in texts if text]
     kept = [one for one in sound if one.terms.sign != "flipped" and one.terms.balances != "owed"]
+    if any(_is_of_paid_card(one) for one in kept):
+        return sound  # a card of which the page says only to which account it is to be paid
     return kept if kept and any(minus) and not all(minus) else sound
+
+
+def _is_of_paid_card(tried: TriedReading) -> bool:
+    """Whether a reading takes out what by decisive words was paid to a card, and no word agrees with it."""
+    lines, unread = _values(tried.rows, tried.terms)
+    if unread:
+        return False
+    votes = _votes(tried.rows, lines)
+    return votes.decisive_against > 0 and not votes.strong_agree
 
 
 def _may_be_overpaid(tried: TriedReading) -> bool:
@@ -144,16 +155,21 @@ def _evidence(tried: TriedReading, draft: SectionDraft) -> tuple[int, ...]:
     bare = {is_in for text, is_in in told if _is_bare(text)}
     # A plus beside some of what came in, and beside none of the rest of it, is the mark of a footnote.
     signs = 0 if not plus or not bare.isdisjoint(plus) else 1 if all(plus) else -1
-    votes = count_votes(
-        [
-            (evidence_of([row.description]), line.amount > 0)
-            for row, line in zip(tried.rows, lines, strict=True)
-        ]
-    )
+    votes = _votes(tried.rows, lines)
     words = -1 if votes.is_refuted else 1 if votes.strong_agree > votes.strong_against else 0
     is_debt = bool(draft.card) and not _prints_debts_as_negative(tried)
     is_usual = (tried.terms.balances == "owed") == is_debt
     return (signs, words, int(is_usual))
+
+
+def _votes(rows: Sequence[StatementRow], lines: Sequence[RowAmounts]) -> DirectionVotes:
+    """What the words of rows say of the signs by which their amounts were read."""
+    return count_votes(
+        [
+            (evidence_of([row.description]), line.amount > 0)
+            for row, line in zip(rows, lines, strict=True)
+        ]
+    )
 
 
 def _prints_debts_as_negative(tried: TriedReading) -> bool:
@@ -409,12 +425,7 @@ def contradicting_words(tried: TriedReading) -> str:
     is_deposit = tried.terms.sign.startswith("columns") and tried.terms.balances == "printed"
     if unread or (is_deposit and tried.is_sound and tried.is_summed):
         return ""
-    votes = count_votes(
-        [
-            (evidence_of([row.description]), line.amount > 0)
-            for row, line in zip(tried.rows, lines, strict=True)
-        ]
-    )
+    votes = _votes(tried.rows, lines)
     if not votes.is_doubted or votes.strong_agree:
         return ""
     return f"words of {votes.strong_against} rows contradict their signs, and those of none agree"
