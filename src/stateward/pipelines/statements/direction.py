@@ -59,12 +59,18 @@ NO_EVIDENCE = Evidence()
 class _DirectionWords(NamedTuple):
     patterns: tuple[tuple[re.Pattern[str], Evidence], ...]
     sections: dict[str, int]
+    mutual: re.Pattern[str]
 
 
 def evidence_of(texts: Iterable[str]) -> Evidence:
     """What the texts of a row say; words of both directions say nothing."""
     found = (_evidence(text[:TEXT_CHARS_MAX]) for text in texts if text)
     return _agree([each for each in found if each.direction])
+
+
+def may_be_paid_out(texts: Iterable[str]) -> bool:
+    """Whether what a row calls money in is called so by who pays it, too: a salary, a refund."""
+    return any(_words().mutual.search(simplify(text[:TEXT_CHARS_MAX])) for text in texts if text)
 
 
 def section_direction(text: str) -> int:
@@ -113,7 +119,7 @@ def _words() -> _DirectionWords:
         for name, sign in (("in", 1), ("out", -1))
         for strength, rank in STRENGTHS.items()
     )
-    return _DirectionWords(patterns, _sections(data["sections"]))
+    return _DirectionWords(patterns, _sections(data["sections"]), _pattern(data["mutual"]))
 
 
 def _sections(data: Mapping[str, Sequence[str]]) -> dict[str, int]:

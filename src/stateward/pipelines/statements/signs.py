@@ -21,6 +21,7 @@ from stateward.pipelines.statements.direction import (
     Evidence,
     count_votes,
     evidence_of,
+    may_be_paid_out,
     section_direction,
 )
 from stateward.pipelines.statements.layout import ColumnLayout
@@ -41,6 +42,7 @@ MANY = 6  # rows, before a share of them means something
 CLEARLY_IN = 0.6  # of many amounts beside balances are positive where the balance may be a debt: payments are few
 EVENLY_ROWS = 10  # rows, before a file with as many amounts of either sign is that of no card
 CLEARLY_OUT = 0.4  # of many amounts may be money in, before their signs need a word that agrees
+TITLE_CHARS_MAX = 40  # of the name of a card
 BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
 NET_NAMES = frozenset({"net", "net amount", "netto", "net total"})
 PAYOUTS = frozenset({"payout", "payouts", "stripe payout", "payout to bank", "auszahlung an bank"})
@@ -83,8 +85,9 @@ def decide_sign(
     *,
     title: int = 0,
     profile: ColumnProfile | None = None,
+    above: Iterable[str] = (),
 ) -> SignRule:
-    """The rule for the signs of a table; `title` is the direction of a title above it."""
+    """The rule for the signs of a table; `title` is the direction of a title above it, `above` its texts."""
     if hints.sign:
         return SignRule(hints.sign, "the source type says so")
     if headings.is_card(layout.headings) or (profile is not None and profile.is_card):
@@ -109,7 +112,10 @@ def decide_sign(
         return plus
     if not has_minus and not marks and (sections := _section_rule(layout, rows, title)):
         return sections
-    return _one_column(layout, body, terms, hints, is_signed=has_minus or bool(marks))
+    may_be_card = _names_card(body) or any(map(_tells_card, above))
+    return _one_column(
+        layout, body, terms, hints, is_signed=has_minus or bool(marks), may_be_card=may_be_card
+    )
 
 
 def _partial_marks(marks: Set[int]) -> SignRule:
@@ -169,13 +175,21 @@ def refuted_by_balances(layout: ColumnLayout, rows: Sequence[Cells], terms: Read
         return ""
     if not _chain_counts(booked_rows(layout, rows), terms, terms.sign)[1]:
         return ""
+    # What is reserved and not booked is taken off what is available, too.
+    is_available = bool(_AVAILABLE.search(headings.simplify(layout.headings[layout.balance])))
     for role in ("status", "account"):
-        if getattr(layout, role) >= 0:
+        if getattr(layout, role) >= 0 and not (role == "status" and is_available):
             bare = booked_rows(msgspec.structs.replace(layout, **{role: -1}), rows)
             links, breaks = _chain_counts(bare, terms, terms.sign)
             if links > 0 and not breaks:
                 return role
     return ""
+
+
+_AVAILABLE = re.compile(
+    r"availab|disponi|verfugbar|beschikbaar|tilganglig|tillganglig|rådig|radig|kaytettaviss|dostepn|k dispozici"
+    r"|kullanilabilir|доступн|可用|可動用"
+)
 
 
 def owed_ends(
@@ -376,6 +390,7 @@ def _one_column(
     hints: Hints,
     *,
     is_signed: bool,
+    may_be_card: bool,
 ) -> SignRule:
     """One column of amounts, signed or not."""
     votes = _votes(body, terms, "printed")
@@ -400,7 +415,7 @@ def _one_column(
     if not hints.is_card and _is_sellers(layout, body):
         why = "amounts carry their sign; on the account of a seller, refunds and payouts are money out"
         return SignRule("printed", why)
-    rule = _by_words(body, terms, hints, votes)
+    rule = _by_words(body, terms, hints, votes, may_be_card=may_be_card)
     if rule.sign == "flipped" and not rule.problem and not hints.is_card and _may_be_sellers(body):
         problem = "charges and refunds are those of a buyer's card or of a seller, and no payment tells which"
         return SignRule("printed", "amounts carry their sign", problem)
@@ -491,10 +506,11 @@ def _printed_by_balances(
 
 def _unsigned_rule(hints: Hints, votes: DirectionVotes, body: Sequence[SignedRow]) -> SignRule:
     # By what a row is, not by what else stands on it: an account may be called one for salaries.
-    own = [
-        evidence_of((row.mark, row.category, row.description, *_kind_texts(row))) for row, _ in body
-    ]
+    said = [(row.mark, row.category, row.description, *_kind_texts(row)) for row, _ in body]
+    own = [evidence_of(texts) for texts in said]
     own_in = [each for each in own if each.direction > 0 and each.strength >= STRONG]
+    if any(map(may_be_paid_out, said)):
+        own_in = []  # without a sign, who paid a salary or a refund lists it as who got it does
     if not hints.is_card and votes.strong_agree == len(own_in) == len(body):
         return SignRule("printed", "no amount has a sign, and words of every row call it money in")
     if hints.is_card and votes.strong_against >= SEVERAL and not votes.agree:
@@ -517,7 +533,12 @@ _KINDS = frozenset(
 
 
 def _by_words(
-    body: Sequence[SignedRow], terms: ReadingTerms, hints: Hints, votes: DirectionVotes
+    body: Sequence[SignedRow],
+    terms: ReadingTerms,
+    hints: Hints,
+    votes: DirectionVotes,
+    *,
+    may_be_card: bool,
 ) -> SignRule:
     """Signed amounts without balances: the printed sign, unless words say the opposite and none agrees."""
     if votes.is_refuted:
@@ -533,9 +554,8 @@ def _by_words(
         why = "most amounts of the card are positive, so they are purchases"
         return SignRule("flipped", why, f"{why}; no balance and no word proves it")
     share = CLEARLY_OUT if len(body) >= MANY else MAJORITY
-    if len(body) >= EVENLY_ROWS and not _names_card(
-        body
-    ):  # however its signs were turned, half of what a card lists would be paid back
+    if len(body) >= EVENLY_ROWS and not may_be_card:
+        # However its signs were turned, half of what a card lists would be paid back.
         share = CLEARLY_IN
     if hints.is_card or (_is_owed(body, terms, share=share) and not _is_of_deposits(body, terms)):
         problem = "most amounts are money in as printed, and no balance and no word proves it"
@@ -555,26 +575,60 @@ def _is_owed(body: Sequence[SignedRow], terms: ReadingTerms, *, share: float = M
 def _is_of_deposits(body: Sequence[SignedRow], terms: ReadingTerms) -> bool:
     """Whether each row names its account by an IBAN, or rows of both signs name that of another side.
 
-    Such is no card, and no debt: a card has no IBAN, and is charged by shops that tell none. Who pays it may tell one.
+    Such is no card, and no debt: a card has no IBAN, and is charged by shops that tell none. Who pays it may tell one,
+    and the account that it is charged to, the same on each row, stands below a name of its own.
     """
+    if _is_of_card_rows(body):
+        return False
     if body and all(_IBAN.fullmatch(row.account.strip()) for row, _ in body):
         return True
+    columns: dict[str, set[str]] = {}
+    for row, _ in body:
+        for name, text in row.more.items():
+            columns.setdefault(name, set()).add(text.strip())
+    own = {name for name, texts in columns.items() if len(texts) > 1 or _is_own_iban(name)}
     named = [
-        row for row, _ in body if any(_IBAN.fullmatch(text.strip()) for text in row.more.values())
+        row
+        for row, _ in body
+        if any(name in own and _IBAN.fullmatch(text.strip()) for name, text in row.more.items())
     ]
     values = [money.amount(row.amount, terms.decimal) or 0 for row in named]
     return any(value > 0 for value in values) and any(value < 0 for value in values)
 
 
-def _names_card(body: Sequence[SignedRow]) -> bool:
-    """Whether a column is called by a card."""
+def _is_own_iban(heading: str) -> bool:
+    """Whether a heading is that of the account itself, and not of one that it is linked to."""
+    return headings.simplify(heading) == "iban" or headings.role_of(heading) == "account"
+
+
+def _is_of_card_rows(body: Sequence[SignedRow]) -> bool:
+    """Whether each row names the card that it was paid with, as not all rows of an account do."""
     names = {name for row, _ in body for name in row.more}
-    return any(not _CARDS.isdisjoint(headings.simplify(name).split()) for name in names)
+    return any(
+        _CARD.search(headings.simplify(name)) and all(row.more.get(name) for row, _ in body)
+        for name in names
+    )
 
 
-_CARDS = frozenset(
-    "card kort karte carte tarjeta carta karta karty kortti kaart cartao карта карты".split()
+def _names_card(body: Sequence[SignedRow]) -> bool:
+    """Whether a column is called by a card, or the account by the brand of one."""
+    names = {name for row, _ in body for name in row.more}
+    accounts = {row.account for row, _ in body}
+    return any(_CARD.search(headings.simplify(name)) for name in names) or any(
+        map(_tells_card, accounts)
+    )
+
+
+def _tells_card(text: str) -> bool:
+    """Whether a title or the name of an account is short and has the brand of a card, or calls itself one."""
+    return len(text) <= TITLE_CHARS_MAX and bool(_BRAND.search(headings.simplify(text)))
+
+
+_CARD = re.compile(
+    r"\b(?:card|kort|karte|carte|tarjet|carta|karta|karty|kortti|kaart|cartao|карт[аы])|(?:card|karte|kaart|kort)\b"
+    r"|カード|카드|卡|last (?:4|four)"
 )
+_BRAND = re.compile(r"\b(?:visa|mastercard|amex|american express|diners)\b|card\b|karte\b|kort\b")
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}")
 
 

@@ -355,6 +355,7 @@ class StatementTable:
             msgspec.structs.replace(hints, is_card=is_card),
             title=title,
             profile=self._profile,
+            above=[cell for _, cells in before for cell in cells],
         )
         self._is_by_titles = sign.is_by_titles
         if sign.problem:
