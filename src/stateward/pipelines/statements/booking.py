@@ -296,7 +296,7 @@ def _kind(text: str) -> str:
     """By the whole status, or by the one kind of known words in a phrase that denies nothing."""
     phrase = text.strip().casefold()
     words = phrase.replace("_", " ").replace("-", " ").split()
-    if len(words) == 2 and words[0] in NEGATIONS and words[1] in BOOKED and phrase not in KNOWN:
+    if is_denied(phrase):
         return "failed"  # "not approved"
     if phrase not in KNOWN and (len(words) > PHRASE_WORDS_MAX or NEGATIONS & {*words}):
         return ""
@@ -304,6 +304,25 @@ def _kind(text: str) -> str:
     kinds = [name for name, known in KINDS.items() if told & known]
     # "Payment canceled" is no payment that was made: what failed or waits goes before what is done.
     return kinds[0] if kinds else ""
+
+
+def is_denied(text: str) -> bool:
+    """Whether a text denies in two words that a row is booked: `not approved`. What is not reconciled may be."""
+    words = text.strip().casefold().replace("_", " ").replace("-", " ").split()
+    return (
+        len(words) == 2 and words[0] in NEGATIONS and words[1] in BOOKED - _COMPARED
+        and text.strip().casefold() not in KNOWN
+    )  # fmt: skip
+
+
+def denies_booking(text: str) -> bool:
+    """Whether a short text of any column says that a row is not booked: `not yet posted`."""
+    words = simplify(text).split()
+    is_short = 1 < len(words) <= PHRASE_WORDS_MAX
+    return is_short and words[-1] in _BOOKED_NAMES and not NEGATIONS.isdisjoint(words[:-1])
+
+
+_COMPARED = frozenset({"reconciled"})  # by the holder of the account, with books of his own
 
 
 def _dense_words(phrase: str) -> set[str]:

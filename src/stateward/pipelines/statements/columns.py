@@ -553,9 +553,12 @@ def _choose_account(
         if kinds == len(set(columns[other])) == len(pairs) <= len(body) // 3 and all(columns[one]):
             own = [one, other]
     roles.pop("account", None)
+    # Where one number stands on every row, what changes beside it are the numbers of other sides.
+    numbered = [i for i in own if _is_of_numbers(columns[i])]
+    lone = [i for i in numbered if len(set(columns[i])) == 1]
     if own:
         roles["account"] = max(
-            own,
+            lone[:1] or own,
             key=lambda i: (
                 len(set(columns[i])),
                 sum(any(map(str.isdigit, text)) for text in columns[i]),

@@ -181,7 +181,7 @@ def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms
         ("last", booked[-1], booked[:-1]),
     ):
         bare = [i for i, cell in enumerate(edge) if not cell.strip()]
-        if _is_of_one_booking(layout, edge):
+        if _is_of_one_booking(layout, edge) and not _is_sum_of_others(layout, edge, others, terms):
             continue
         if sum(all(cells[i].strip() for cells in others) for i in bare) < EDGE_EMPTY_MIN:
             continue
@@ -227,7 +227,10 @@ def _unbooked_word(layout: ColumnLayout, booked: Sequence[Cells]) -> str:
         if index in taken:
             continue
         found = [
-            t for cells in booked if (t := cells[index].strip()).casefold() in booking.UNBOOKED
+            text
+            for cells in booked
+            if (text := cells[index].strip()).casefold() in booking.UNBOOKED
+            or booking.denies_booking(text)
         ]
         if found and len(found) < len(booked):
             return found[0]
@@ -263,9 +266,9 @@ def _rival_amount(
     own = [money.amount(cells[layout.amount], terms.decimal) for cells in booked]
     for index, heading in enumerate(layout.headings):
         role = headings.role_of(heading) if layout.is_headed else "amount"
-        if not _NO_AMOUNTS.isdisjoint(headings.simplify(heading).split()):
-            continue
         texts = [cells[index] for cells in booked]
+        if _is_of_lots(layout, index, texts):
+            continue
         if index in taken or role not in ("amount", "") or (not role and not _are_prices(texts)):
             continue
         values = [money.amount(text, terms.decimal) for text in texts]
@@ -282,6 +285,23 @@ def _rival_amount(
             # Asked last, because most tables have no other column of amounts.
             return -1 if _is_told(layout, booked, rows) else index
     return -1
+
+
+def _is_of_lots(layout: ColumnLayout, index: int, texts: Sequence[str]) -> bool:
+    """Whether a column has prices or lots: both stand beside an amount, and neither is below nothing.
+
+    A lone price may be what was paid for the amount of something else: of coins, or of points.
+    """
+    words = {i: {*headings.simplify(name).split()} for i, name in enumerate(layout.headings)}
+    if _NO_AMOUNTS.isdisjoint(words[index]) or any(
+        t.strip()[:1] in money.MINUS for t in texts if t.strip()
+    ):
+        return False
+    others = (i for i, said in words.items() if i != index and not _NO_AMOUNTS.isdisjoint(said))
+    return any(i not in layout.amounts for i in others) or not _RATES.isdisjoint(words[index])
+
+
+_RATES = frozenset("rate nav kurs cours koers".split())
 
 
 def _is_converted(own: str, other: str, told: str) -> bool:
