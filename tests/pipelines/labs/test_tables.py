@@ -477,3 +477,9 @@ def test_results_of_what_is_no_test_are_no_lab_report(tmp_path: Path) -> None:
     )
 
     assert detect(Content.of(path)) is None
+
+
+def test_large_platelets_are_of_blood_though_their_letters_are_those_of_another_specimen(
+    tmp_path: Path,
+) -> None:
+    assert one(tmp_path, csv("P-LCR;28.1;%;13-43;"))["code"] == "48386-7"

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from stateward.pipelines.labs.analytes import ANALYTES, by_name, is_loinc
+from stateward.pipelines.labs.analytes import ANALYTES, SURE, by_name, is_loinc
 from stateward.pipelines.labs.options import LabOptions
 from stateward.pipelines.labs.units import (
     _KNOWN,
@@ -135,13 +135,53 @@ def test_a_d_dimer_without_its_kind_of_unit_is_not_converted() -> None:
         "Protein S",
         "Calcium i.U.",
         "Cholesterol total/HDL",
-        "Testosterone (free)",
+        "Testosterone (bioavailable)",
+        "HOMA (beta)",
+        "1,25-OH Vitamin D",
         "CMV (IgG)",
         "Creatinine clearance",
     ],
 )
 def test_a_name_that_only_resembles_a_known_one_has_no_code(name: str) -> None:
     assert by_name(name).code == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "code"),
+    [
+        ("Fasting Blood Sugar", "mg/dL", "2345-7"), ("Glicose em jejum", "mg/dL", "2345-7"),
+        ("Glukoza na czczo", "mg/dL", "2345-7"), ("Glicemia a digiuno", "mg/dL", "2345-7"),
+        ("Glucose PP", "mg/dL", "1521-4"), ("Glucose (Post Prandial)", "mg/dL", "1521-4"),
+        ("AMH", "ng/mL", "38476-8"),
+        ("Anti-Müller-Hormon", "pmol/l", "38476-8"), ("Hormona antimülleriana", "ng/mL", "38476-8"),
+        ("Anti-TPO Antibodies", "IU/mL", "8099-4"), ("Anticorpi anti TPO", "UI/mL", "8099-4"),
+        ("Anti Thyroglobulin Antibody", "IU/mL", "8098-6"), ("Thyroglobulin", "ng/mL", "3013-0"),
+        ("HOMA-IR", "", "47214-2"), ("Estimated Average Glucose (eAG)", "mg/dL", "27353-2"),
+        ("PDW", "fL", "32207-3"), ("PDW", "%", "51631-0"), ("P-LCR", "%", "48386-7"), ("P-LCC", "10^9/L", "96354-6"),
+        ("MPV", "fL", "32623-1"), ("Volume piastrinico medio", "fL", "32623-1"),
+        ("PCT", "%", "51637-7"), ("PCT", "ng/mL", "33959-8"),
+        ("IG%", "%", "71695-1"), ("IG#", "10^3/uL", "53115-2"),
+        ("NEUT#", "10^3/uL", "751-8"), ("NEUT%", "%", "770-8"),
+        ("RDW-SD", "fL", "21000-5"), ("RDW-CV", "%", "788-0"), ("eGFR (CKD-EPI 2021)", "mL/min/1.73m2", "98979-8"),
+        ("NT-proBNP", "pg/mL", "33762-6"), ("hs-CRP", "mg/L", "30522-7"),
+        ("CRP (hs)", "mg/L", "30522-7"), ("CRP", "mg/L", "1988-5"),
+        ("Lp(a)", "nmol/L", "43583-4"), ("Lp(a)", "mg/dL", "10835-7"),
+        ("ApoB", "mg/dL", "1884-6"), ("Apo A1", "mg/dL", "1869-7"),
+        ("25-OH Vitamin D (Total)", "ng/mL", "1989-3"),
+        ("Free PSA", "ng/mL", "10886-0"), ("Free PSA", "%", "12841-3"),
+        ("CA 15-3", "U/mL", "6875-9"),
+        ("Testosterone (free)", "pg/mL", "2991-8"), ("Testosterone", "ng/dL", "2986-8"),
+        ("Calprotectina fecale", "µg/g", "38445-3"), ("Fosfor nieorganiczny", "mg/dL", "2777-1"),
+        ("Trombocieten", "10^9/L", "777-3"), ("Tempo de protrombina", "s", "5902-2"),
+    ],
+)  # fmt: skip
+def test_a_name_as_reports_print_it_has_the_code_that_fits_its_unit(
+    name: str, unit: str, code: str
+) -> None:
+    found = by_name(name, candidates(unit))
+
+    assert found.code == code
+    assert found.confidence >= SURE
 
 
 def test_the_critical_values_that_ship_are_of_known_analytes() -> None:

@@ -18,7 +18,8 @@ LOINC = re.compile(r"[0-9]{1,7}-[0-9]")
 # Words in brackets that make another test of a name.
 _QUALIFIERS = frozenset(
     "free frei freies libre libero ionized ionised ionisiert direct direkt indirect indirekt bound bioavailable "
-    "corrected adjusted fetal ratio quotient index antibody antibodies ab ak igg igm iga ige clearance".split()
+    "corrected adjusted fetal ratio quotient index antibody antibodies ab ak igg igm iga ige clearance hs "
+    "pp post prandial postprandial lunch".split()
 )  # fmt: skip
 _IN_SERUM = re.compile(r" (?:i|im|in) (?:s|p|ser|serum|plasma|blut|vollblut)$")
 _IN_URINE = re.compile(
@@ -184,7 +185,11 @@ def _spellings_of(name: str) -> Iterator[tuple[str, int]]:
     """A name with less and less of what may not matter, and how sure a match of each would be."""
     name = _OF_SERUM.sub("", name)
     folded = fold(name)
+    if "#" in name:  # NEUT# is the count beside NEUT%, as analyzers print them
+        yield fold(name.replace("#", " abs ")), EXACT
     yield folded, EXACT
+    if folded.endswith("%"):
+        yield folded.rstrip("%").strip(), WITHOUT_BRACKETS
     yield re.sub(r"\b(\w) (?=\w\b)", r"\1", folded), WITHOUT_BRACKETS  # V.G.M. is VGM
     yield (
         fold(re.sub(r"(?<=\w)- (?=[a-zäöüß])", "", name)),

@@ -45,7 +45,8 @@ FLAGS: dict[str, str] = {
 _ORDINALS: dict[str, str] = _fold_words(_WORDS["ordinals"])
 ENVIRONMENT = "environmental sample"  # of which no code of a test of blood is true
 SPECIMENS: dict[str, str] = _fold_words(_WORDS["specimens"])
-_SPECIMENS_OF_TESTS: dict[str, str] = SPECIMENS | _fold_words(_WORDS["tests_of_specimens"])
+# First what tells the specimen of a test as a whole: P-LCR is of platelets, LCR alone is cerebrospinal fluid.
+_SPECIMENS_OF_TESTS: dict[str, str] = _fold_words(_WORDS["tests_of_specimens"]) | SPECIMENS
 HL7_SPECIMENS: dict[str, str] = _WORDS["hl7_specimens"]
 SECTIONS: frozenset[str] = frozenset(map(fold, _WORDS["sections"]))
 COLLECTED: tuple[str, ...] = tuple(map(fold, _WORDS["collected"]))
