@@ -80,8 +80,8 @@ def test_to_look_at_a_folder_that_is_not_there_creates_none(tmp_path: Path, comm
 
 # Commands that change something or work on files of their own. Every other one must say that it only reads.
 CHANGING = """
-advance api backup bench cancel completion coordinator demo erase hold notifier pause rebuild reparse reprocess restore
-resume retention retry set-priority submit up watch worker
+advance api backup bench cancel completion coordinator dead-letters demo erase hold notifier pause rebuild reparse
+reprocess restore resume retention retry set-priority submit up watch worker
 """
 CHANGING_GROUPS = """
 eval ledger literature machine models rules secrets settings flag

@@ -34,7 +34,7 @@ PARTS = (
     "/badges", "/board/live", "/records/rows", "/records/count", "/batches/{}", "/records/{}/live",
     "/records/{}/timeline", "/records/{}/ask/{}", "/records/{}/items", "/records/{}/log/{}", "/records/{}/document",
     "/errors/live", "/review/{}/work", "/review-queue", "/flag-queue", "/ledger/verified", "/operations/live",
-    "/operations/deliveries/{}/{}",
+    "/operations/letters", "/operations/deliveries/{}/{}",
 )  # fmt: skip
 FILES = (
     "/favicon.ico", "/static/{}/{}", "/records/{}/export/{}", "/records/{}/content", "/ledger/export",
