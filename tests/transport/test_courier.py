@@ -72,7 +72,7 @@ def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> Non
     courier = Courier(
         channel,
         Handed(channel),  # type: ignore[arg-type]
-        CourierConfig(heartbeat_s=60.0),
+        CourierConfig(heartbeat_s=60.0, lease_s=180.0),
         database=database,
         outputs=RemoteOutputs(database, reporter, shared=None),
         reporter=reporter,

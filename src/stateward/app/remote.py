@@ -177,6 +177,7 @@ class RemoteEnd:
             ),
             CourierConfig(
                 heartbeat_s=settings.worker.heartbeat_seconds,
+                lease_s=settings.worker.lease_seconds,
                 shares_blobs=self._shares_blobs,
             ),
             database=self._database,

@@ -8,6 +8,7 @@ A message is acknowledged after its result was: a worker that dies in between co
 coordinator drops the result. Nothing here decides what a result means.
 """
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -100,6 +101,7 @@ class CourierConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How a worker without a database reports. `shares_blobs`: coordinators reach its blob storage too."""
 
     heartbeat_s: float
+    lease_s: float
     shares_blobs: bool = False
 
 
@@ -129,8 +131,13 @@ class Courier:
         self._artifacts = artifacts
         self._worker = worker
         self._messages = ResultMessages(worker.info.id, artifacts, shares_blobs=config.shares_blobs)
-        self._outage = Outage(telemetry.log("transport"))
+        self._log = telemetry.log("transport")
+        self._outage = Outage(self._log)
         self._is_away = False  # the engine
+        self._is_draining = False
+        # When a worker that is told to end waits no longer for results to be sent: a lease after the first try that
+        # failed. Coordinators that heard nothing for so long give the work to another, and drop what would still come.
+        self._end_by = math.inf
         self._try_at = 0.0
         self._beat_at = 0.0
         self._announced: WorkerInfo | None = None
@@ -180,9 +187,12 @@ class Courier:
             self._outage.note(error)
             self._try_at = time.monotonic() + self._outage.pause_s
             self._is_away = isinstance(error, TransportError)
+            if self._is_draining:
+                self._end_by = min(self._end_by, time.monotonic() + self._config.lease_s)
         else:
             self._outage.end()
             self._is_away = False
+            self._end_by = math.inf
 
     def watched(self) -> Iterator[int]:
         """The descriptors to sleep on."""
@@ -201,11 +211,12 @@ class Courier:
 
     @property
     def is_idle(self) -> bool:
-        """Whether all that was begun here is reported."""
-        return not self._ended
+        """Whether all that was begun here is reported, or will not be: what takes results was away for too long."""
+        return not self._ended or time.monotonic() >= self._end_by
 
     def drain(self) -> None:
         """Take nothing more."""
+        self._is_draining = True
         self._inbox.stop()
 
     def close(self) -> None:
@@ -217,8 +228,13 @@ class Courier:
             self._channel.release([each.received for each in self._held.values()])
             own = self._worker.info
             self._send_heartbeat(replace(own, is_draining=True, slots=0, inline_slots=0))
-        except TransportError:
-            pass  # then leases run out, with the same effect but later
+        except (TransportError, ArtifactsUnreachable) as error:
+            # Then leases run out, with the same effect but later.
+            if self._ended:
+                self._log.warning(
+                    f"ending with results that could not be sent: {len(self._ended)}; their work is given to another "
+                    f"worker when its lease has run out: {error}"
+                )
         self._channel.close()
 
     # Work in
