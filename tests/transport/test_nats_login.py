@@ -20,6 +20,7 @@ from lab.brokers import Broker, free_port, nats_program
 from stateward.core.errors import InvalidRequest, TransportUnreachable
 from stateward.definition.section import mask_secrets
 from stateward.settings.transport import is_engine_url
+from stateward.transport.channel import Channel
 from stateward.transport.connect import connect
 from stateward.transport.engine import Parcel, masked_url
 from stateward.transport.messages import (
@@ -349,3 +350,18 @@ def patiently(ask: Callable[[], T]) -> T:
             if found != [] or time.monotonic() > until:
                 return found
         time.sleep(0.05)
+
+
+def test_the_documented_rights_are_enough_for_doctor(tmp_path: Path) -> None:
+    (rule,) = re.findall(r"\| NATS \| publish to (.*?); subscribe to `(.*?)` \|", PAGE.read_text())
+    subjects, inbox = rule
+    publish = ", ".join(f'"{each}"' for each in re.findall("`(.*?)`", subjects))
+    user = f'{{ user: doctor, password: p, permissions: {{ publish: [{publish}], subscribe: "{inbox}" }} }}'
+    with server(tmp_path, f"jetstream: enabled\nauthorization {{ users: [ {user} ] }}") as broker:
+        url = f"nats://doctor:p@127.0.0.1:{broker.port}"
+        channel = Channel(connect(url, consumer="doctor", lease_s=9), clock=lambda: 1)
+        try:
+            channel.check_writable()
+            assert (channel.depth(results_stream()), channel.dead_letters()) == (0, [])
+        finally:
+            channel.close()

@@ -10,6 +10,7 @@ import redis
 
 from lab.brokers import Broker, free_port, redis_program
 from stateward.core.errors import InvalidRequest, TransportUnreachable
+from stateward.transport.channel import Channel
 from stateward.transport.connect import connect
 from stateward.transport.engine import Parcel
 from tests.notifications.certificates import Authority
@@ -42,6 +43,24 @@ def test_a_worker_with_the_documented_rule_can_work_and_listen() -> None:
         finally:
             one.close()
             admin.delete(work, "stateward.results", "stateward.dead")
+            admin.execute_command("ACL", "DELUSER", user)
+            admin.close()
+
+
+def test_the_documented_rights_are_enough_for_doctor() -> None:
+    (rule,) = re.findall(r"\| Redis, Valkey \| `(~stateward\.results .*?)` \|", PAGE.read_text())
+    with server_of("redis") as url:
+        admin: Any = redis.Redis.from_url(url)
+        user, secret = f"u{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
+        admin.execute_command("ACL", "SETUSER", user, "on", f">{secret}", *rule.split())
+        own = url.replace("redis://", f"redis://{user}:{secret}@")
+        channel = Channel(connect(own, consumer="doctor", lease_s=9), clock=lambda: 1)
+        try:
+            channel.check_writable()
+            assert (channel.depth("stateward.results"), channel.dead_letters()) == (0, [])
+        finally:
+            channel.close()
+            admin.delete("stateward.dead")
             admin.execute_command("ACL", "DELUSER", user)
             admin.close()
 
