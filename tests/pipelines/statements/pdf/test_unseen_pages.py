@@ -354,3 +354,19 @@ def test_a_shop_that_is_called_like_a_balance_stays_a_row(tmp_path: Path) -> Non
     )
 
     assert read.amounts == ["-50.00", "-20.00", "-30.00"]
+
+
+def test_a_period_whose_days_are_joined_by_a_dash_alone_tells_the_year(tmp_path: Path) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Periode 01.07.2025-30.09.2025")],
+        [(40, "Dato"), (100, "Tekst"), (300, "Rentedato"), (-450, "Beløb"), (-555, "Saldo")],
+        [(100, "Saldo fra sidste udskrift 30.06.2025"), (-555, "18.240,33")],
+        [(40, "01.07"), (100, "Husleje"), (300, "01.07"), (-450, "7.450,00-"), (-555, "10.790,33")],
+        [(40, "11.08"), (100, "Løn"), (300, "11.08"), (-450, "241,50"), (-555, "11.031,83")],
+        [(40, "30.09"), (100, "Renter"), (300, "30.09"), (-450, "0,42-"), (-555, "11.031,41")],
+        [(100, "Saldo pr. 30.09.2025"), (-555, "11.031,41")],
+    )
+
+    assert read.dates == ["2025-07-01", "2025-08-11", "2025-09-30"]
+    assert not read.flags

@@ -277,8 +277,9 @@ _SORT_CODE = re.compile(r"[0-9]{2}-[0-9]{2}-[0-9]{2}$", re.ASCII)
 _BRANCH = re.compile(r"\b(?:sort ?code|branch(?: (?:code|number|no))?|bank code)$")
 
 
-# 20260701-20260728: two days in one word.
-_JOINED_DAYS = re.compile(r"\b((?:19|20)[0-9]{6})[-–—]((?:19|20)[0-9]{6})\b", re.ASCII)
+# 20260701-20260728, 01.07.2026-28.07.2026: two days in one word.
+_DAY = r"(?:(?:19|20)[0-9]{6}|[0-9]{1,2}[./][0-9]{1,2}[./](?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}[./][0-9]{1,2}[./][0-9]{1,2})"
+_JOINED_DAYS = re.compile(rf"\b({_DAY})[-–—]({_DAY})\b", re.ASCII)
 
 
 def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
