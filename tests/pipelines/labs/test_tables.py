@@ -483,3 +483,14 @@ def test_large_platelets_are_of_blood_though_their_letters_are_those_of_another_
     tmp_path: Path,
 ) -> None:
     assert one(tmp_path, csv("P-LCR;28.1;%;13-43;"))["code"] == "48386-7"
+
+
+@pytest.mark.parametrize("heading", ["Markering", "Afvigelse", "Avvikelse", "Poikkeama", "Příznak"])
+def test_a_column_of_flags_is_known_in_the_languages_of_the_north_and_east(
+    tmp_path: Path, heading: str
+) -> None:
+    text = csv(
+        "Natrium;131;mmol/L;137 - 145;L", heading=f"Test;Result;Unit;Reference Range;{heading}"
+    )
+
+    assert one(tmp_path, text)["printed_flag"] == "L"
