@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.pipelines.statements.booking import booking_status
 from tests.pipelines.statements.reading import read_bytes
 
 SHOPS = ["Abcd", "Efgh", "Ijkl", "Mnop", "Qrst", "Uvwx", "Yzab", "Cdef", "Ghij"]
@@ -86,3 +87,21 @@ def test_one_own_number_on_every_row_is_the_account_and_others_are_those_of_paye
     read = read_bytes(tmp_path, f"Date,Konto,Text,Kontonummer,Amount\n{rows}")
 
     assert {row["account"] for row in read.canonicals} == {"12345678"}
+
+
+@pytest.mark.parametrize(
+    "status", ["Não concluído", "Niet voltooid", "Ej slutförd", "Ei suoritettu", "Nem teljesült"]
+)
+def test_what_is_denied_in_any_language_is_not_booked(status: str) -> None:
+    assert booking_status(status) == "failed"
+
+
+@pytest.mark.parametrize(
+    "status", ["To be completed", "Wird abgeschlossen", "Partially paid", "Sent for approval", "Pas encore effectué"]
+)  # fmt: skip
+def test_what_is_done_only_in_part_or_in_time_is_not_taken_for_booked(
+    tmp_path: Path, status: str
+) -> None:
+    rows = STATUS.format("Completed", status)
+
+    assert "STATUS_UNKNOWN" in read_bytes(tmp_path, f"Date,Description,Amount,Status\n{rows}").flags

@@ -141,7 +141,15 @@ _NOT_ANNULLED = frozenset("no n false f 0 nein non nee nej nei ei nie ne não na
     ""
 }
 _TRUE = frozenset("true yes ja oui si sí tak ano igen".split())
-NEGATIONS = frozenset("not no non nicht ikke inte nie ne не 未".split())
+NEGATIONS = frozenset(
+    "not no non nicht niet ikke inte ej ei nie ne nem não nao pas nu не δεν 未".split()
+)
+# Beside a word for what is done, they say that it is not, or not yet, or not all of it.
+_NOT_YET = frozenset(
+    """be will for wird werden wordt worden sera será sarà ser being awaiting noch nog encore yet almost partially
+    partly partial teilweise gedeeltelijk deels partiellement parcialmente parzialmente delvis częściowo частично будет
+    nearly half""".split()
+)
 
 
 @lru_cache(maxsize=1024)
@@ -302,6 +310,8 @@ def _kind(text: str) -> str:
         return ""
     told = {phrase} if phrase in KNOWN else {*words, *_dense_words(phrase)}
     kinds = [name for name, known in KINDS.items() if told & known]
+    if kinds[:1] == ["booked"] and phrase not in KNOWN and not _NOT_YET.isdisjoint(words):
+        return ""
     # "Payment canceled" is no payment that was made: what failed or waits goes before what is done.
     return kinds[0] if kinds else ""
 
