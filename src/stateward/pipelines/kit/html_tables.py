@@ -1,6 +1,7 @@
 """The tables of a page of HTML as rows of cells. No network, no entity, and no limit of the parser lifted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from lxml import etree, html
 
@@ -8,6 +9,8 @@ from stateward.core.errors import FatalFailure
 
 CELLS_MAX = 5_000_000
 SPAN_MAX = 100  # of one cell: more is no table that a person would look at
+COLUMNS_MAX = 200  # in which cells may go on: a page of spans alone must not take minutes
+Content = TypeVar("Content")  # of a cell
 
 
 def parse_html(text: str) -> html.HtmlElement:
@@ -38,26 +41,38 @@ def tables_of(root: html.HtmlElement) -> Iterator[list[list[str]]]:
 
 def _rows(table: html.HtmlElement) -> list[list[str]]:
     """A cell over several columns or rows is in the first of them, and the others are empty."""
-    rows: list[list[str]] = []
-    below: dict[
-        int, int
-    ] = {}  # of each column that a cell above covers: in how many rows from here on
-    for row in table.iter("tr"):
-        cells: list[str] = []
-        covered = below
+    spans = CellSpans()
+    return [
+        spans.columns([(cell, _text(cell)) for cell in row if cell.tag in ("td", "th")], empty="")
+        for row in table.iter("tr")
+    ]
+
+
+class CellSpans:
+    """Which columns of the next row of a table cells above it cover."""
+
+    def __init__(self) -> None:
+        self._covered: dict[int, int] = {}  # of a column: in how many rows from here on
+
+    def columns(
+        self, cells: Sequence[tuple[html.HtmlElement, Content]], *, empty: Content
+    ) -> list[Content]:
+        """The contents of the columns of the next row; `empty` where a cell beside it or above goes on."""
+        columns: list[Content] = []
+        covered = self._covered
         below = {at: count - 1 for at, count in covered.items() if count > 1}
-        for cell in row:
-            if cell.tag in ("td", "th"):
-                while len(cells) in covered:
-                    cells.append("")
-                width, height = _span(cell, "colspan"), _span(cell, "rowspan")
-                if height > 1:
-                    below |= dict.fromkeys(range(len(cells), len(cells) + width), height - 1)
-                cells += [_text(cell), *[""] * (width - 1)]
-        while len(cells) in covered:
-            cells.append("")
-        rows.append(cells)
-    return rows
+        for cell, content in cells:
+            while len(columns) in covered:
+                columns.append(empty)
+            width = _span(cell, "colspan") if len(columns) < COLUMNS_MAX else 1
+            height = _span(cell, "rowspan") if len(columns) < COLUMNS_MAX else 1
+            if height > 1:
+                below |= dict.fromkeys(range(len(columns), len(columns) + width), height - 1)
+            columns += [content, *[empty] * (width - 1)]
+        while len(columns) in covered:
+            columns.append(empty)
+        self._covered = below
+        return columns
 
 
 def _span(cell: html.HtmlElement, name: str) -> int:

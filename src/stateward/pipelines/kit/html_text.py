@@ -14,7 +14,7 @@ from lxml import etree, html
 
 from stateward.core.text_search import words
 from stateward.pipelines.kit.html_styles import Look, Style, StyleSheets, is_left_out, look_of
-from stateward.pipelines.kit.html_tables import parse_html
+from stateward.pipelines.kit.html_tables import CellSpans, parse_html
 
 DEPTH_MAX = (
     200  # elements within elements: a parser that follows more of them would end with the stack
@@ -33,6 +33,8 @@ BLOCKS = frozenset(
         "table", "tbody", "tfoot", "thead", "tr", "ul", "caption",
     }
 )  # fmt: skip
+# A cell goes on over rows of its group only.
+ROW_GROUPS = frozenset({"table", "thead", "tbody", "tfoot"})
 STRUCK = frozenset({"del", "s", "strike"})
 _BLANK = re.compile(r"[ \t\r\n\f\u00a0]+")
 _TEXTS = etree.XPath("descendant-or-self::*[not(self::script or self::style)]/text()")
@@ -80,6 +82,7 @@ def _conditional_lines(markup: str) -> Iterator[str]:
 class _Page:
     def __init__(self, sheets: StyleSheets) -> None:
         self._sheets = sheets
+        self._spans = [CellSpans()]  # of each group of rows that is being read
         self._unseen_parts: list[str] = []  # of the block that is being read
         self.unseen: list[str] = []
         self.struck: list[str] = []
@@ -101,10 +104,14 @@ class _Page:
         if tag == "br":
             return ["", ""]
         style = self._sheets.enter(element)
+        if tag in ROW_GROUPS:
+            self._spans.append(CellSpans())
         try:
             return self._lines(element, tag, style, around, depth=depth)
         finally:
             self._sheets.leave()
+            if tag in ROW_GROUPS:
+                self._spans.pop()
 
     def _lines(
         self, element: html.HtmlElement, tag: str, style: Style, around: Look, *, depth: int
@@ -132,12 +139,14 @@ class _Page:
         return ["", *found, ""] if tag in BLOCKS else found
 
     def _row(self, row: html.HtmlElement, around: Look, *, depth: int) -> list[str]:
-        cells = []
+        """The lines of a row: a cell over several columns or rows leaves the others in their columns."""
+        found: list[tuple[html.HtmlElement, list[str]]] = []
         for cell in row:
             if cell.tag in ("td", "th"):
                 own = self.lines(cell, around, depth=depth + 1)
-                cells.append([line for each in own if (line := _clean(each))])
+                found.append((cell, [line for each in own if (line := _clean(each))]))
                 self.end_unseen()
+        cells = self._spans[-1].columns(found, empty=[])
         if all(len(cell) <= 1 for cell in cells):
             return ["\t".join(cell[0] if cell else "" for cell in cells).rstrip()]
         # Cells with several lines are a layout, and are read one after the other.
