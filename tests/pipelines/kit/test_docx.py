@@ -345,3 +345,107 @@ def test_text_that_a_style_only_seems_to_hide_is_read(
     page = read_document(written(tmp_path, parts)).pages[0]
 
     assert (page.text, page.unseen, page.struck) == (f"{LONG}\n95 EUR", "", "")
+
+
+WHITE_LETTERS = '<w:color w:val="FFFFFF"/>'
+DARK, BARE, LIGHT = (
+    f'<w:shd w:val="clear" w:fill="{fill}"/>' for fill in ("004488", "auto", "F2F2F2")
+)
+
+
+def a_table_style(parts: str, *, name: str = "T", more: str = "") -> str:
+    return f'<w:style w:type="table" w:styleId="{name}">{more}{parts}</w:style>'
+
+
+def a_part(kind: str, properties: str) -> str:
+    return f'<w:tblStylePr w:type="{kind}">{properties}</w:tblStylePr>'
+
+
+def on_cells(shading: str) -> str:
+    return f"<w:tcPr>{shading}</w:tcPr>"
+
+
+def a_table(
+    text: str, cell: str = "", *, table: str = "", row: str = "", looks: str = WHITE_LETTERS
+) -> str:
+    """A table of two rows of two cells, with the text in the first."""
+    other = f"<w:tc>{paragraph('Fee')}</w:tc>"
+    first = f"<w:tc><w:tcPr>{cell}</w:tcPr>{styled(text, looks=looks)}</w:tc>"
+    return f"<w:tbl><w:tblPr>{table}</w:tblPr><w:tr>{row}{first}{other}</w:tr><w:tr>{other}{other}</w:tr></w:tbl>"
+
+
+STYLED = '<w:tblStyle w:val="T"/><w:tblLook w:val="{}"/>'.format
+SEEN_IN_CELLS = {
+    "cell": ("", a_table("95 EUR", DARK)),
+    "solid": ("", a_table("95 EUR", '<w:shd w:val="solid" w:color="004488" w:fill="FFFFFF"/>')),
+    "pattern": ("", a_table("95 EUR", '<w:shd w:val="pct50" w:color="000000" w:fill="FFFFFF"/>')),
+    "theme": ("", a_table("95 EUR", '<w:shd w:val="clear" w:fill="auto" w:themeFill="accent1"/>')),
+    "table": ("", a_table("95 EUR", table=DARK)),
+    "row": ("", a_table("95 EUR", row=f"<w:tblPrEx>{DARK}</w:tblPrEx>")),
+    "style": (a_table_style(on_cells(DARK)), a_table("95 EUR", table=STYLED("0000"))),
+    "head": (a_table_style(a_part("firstRow", on_cells(DARK))), a_table("95 EUR", table=STYLED("0020"))),
+    "head by name": (
+        a_table_style(a_part("firstRow", on_cells(DARK))),
+        a_table("95 EUR", table='<w:tblStyle w:val="T"/><w:tblLook w:firstRow="1"/>'),
+    ),
+    "corner": (
+        a_table_style(a_part("firstRow", on_cells(LIGHT)) + a_part("nwCell", on_cells(DARK))),
+        a_table("95 EUR", table=STYLED("00A0")),
+    ),
+    "band": (a_table_style(a_part("band1Horz", on_cells(DARK))), a_table("95 EUR", table=STYLED("0000"))),
+    "based": (
+        a_table_style(on_cells(DARK), name="S") + a_table_style("", more='<w:basedOn w:val="S"/>'),
+        a_table("95 EUR", table=STYLED("0000")),
+    ),
+    "around": ("", a_table("x", DARK).replace("<w:p>", f"{a_table('95 EUR', BARE)}<w:p>", 1)),
+    "letters of the head": (
+        a_table_style(a_part("firstRow", f"<w:rPr>{WHITE_LETTERS}</w:rPr>{on_cells(DARK)}")),
+        a_table("95 EUR", table=STYLED("0020"), looks=""),
+    ),
+    "automatic": ("", a_table("95 EUR", '<w:shd w:fill="000000"/>', looks='<w:color w:val="auto"/>')),
+}  # fmt: skip
+UNSEEN_IN_CELLS = {
+    "bare": ("", a_table("95 EUR")),
+    "automatic ground": ("", a_table("95 EUR", BARE)),
+    "white": ("", a_table("95 EUR", '<w:shd w:val="clear" w:fill="FFFFFF"/>', table=DARK)),
+    "light": ("", a_table("95 EUR", LIGHT)),
+    "faint pattern": ("", a_table("95 EUR", '<w:shd w:val="pct5" w:color="auto" w:fill="FFFFFF"/>')),
+    "light theme": ("", a_table("95 EUR", '<w:shd w:val="clear" w:themeFill="background1"/>')),
+    "bare in a dark style": (a_table_style(on_cells(DARK)), a_table("95 EUR", BARE, table=STYLED("0000"))),
+    "head is off": (a_table_style(a_part("firstRow", on_cells(DARK))), a_table("95 EUR", table=STYLED("0000"))),
+    "other band": (a_table_style(a_part("band2Horz", on_cells(DARK))), a_table("95 EUR", table=STYLED("0000"))),
+    "bands are off": (a_table_style(a_part("band1Horz", on_cells(DARK))), a_table("95 EUR", table=STYLED("0200"))),
+    "around is white": ("", a_table("x", LIGHT, table=DARK).replace("<w:p>", f"{a_table('95 EUR')}<w:p>", 1)),
+    "letters of a style": (
+        a_table_style(f"<w:rPr>{WHITE_LETTERS}</w:rPr>"), a_table("95 EUR", table=STYLED("0000"), looks=""),
+    ),
+    "dark on dark": ("", a_table("95 EUR", DARK, looks='<w:color w:val="004488"/>')),
+    "dark style on dark": (
+        a_style("A", "character", '<w:color w:val="004488"/>'),
+        a_table("95 EUR", DARK, looks='<w:rStyle w:val="A"/>'),
+    ),
+    "highlighted white": ("", a_table("95 EUR", DARK, looks=f'{WHITE_LETTERS}<w:highlight w:val="white"/>')),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SEEN_IN_CELLS)
+def test_light_letters_in_a_dark_cell_are_read(tmp_path: Path, case: str) -> None:
+    page = read_document(written(tmp_path, in_cells(*SEEN_IN_CELLS[case]))).pages[0]
+
+    assert "95 EUR" in page.text
+    assert page.unseen == ""
+
+
+@pytest.mark.parametrize("case", UNSEEN_IN_CELLS)
+def test_letters_of_nearly_the_colour_of_their_cell_are_not_read(tmp_path: Path, case: str) -> None:
+    page = read_document(written(tmp_path, in_cells(*UNSEEN_IN_CELLS[case]))).pages[0]
+
+    assert "95 EUR" not in page.text
+    assert page.unseen.strip().split("\n")[0] == "95 EUR"
+
+
+def in_cells(styles: str, content: str) -> dict[str, str]:
+    return {
+        "word/document.xml": body(paragraph(LONG), content),
+        "word/styles.xml": f"<w:styles {W}>{styles}</w:styles>",
+    }

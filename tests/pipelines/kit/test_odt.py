@@ -158,6 +158,53 @@ def test_white_words_in_a_dark_cell_are_read_and_those_in_a_bare_one_are_not(
 
 
 @pytest.mark.parametrize(
+    ("grounds", "is_read"),
+    [
+        ({"table": "#004488"}, True),
+        ({"table-row": "#004488"}, True),
+        ({"table": "#004488", "table-cell": "transparent"}, True),
+        ({"table": "#004488", "table-cell": "#ffffff"}, False),
+        ({"table-row": "#004488", "table-cell": "#f2f2f2"}, False),
+        ({"table-cell": "#004488", "paragraph": "#ffffff"}, False),
+        ({"table-cell": "#ffffff", "paragraph": "#004488"}, True),
+        ({"table-cell": "#ffff99"}, False),
+    ],
+)
+def test_of_several_grounds_the_nearest_decides_whether_white_words_are_read(
+    tmp_path: Path, grounds: dict[str, str], *, is_read: bool
+) -> None:
+    styles = a_style("T1", 'fo:color="#ffffff"') + "".join(
+        a_style("G1", f'fo:background-color="{color}"', family=family)
+        for family, color in grounds.items()
+    )
+    name = 'table:style-name="G1"'
+    body = (
+        f"<text:p>{LONG}</text:p><table:table {name}><table:table-row {name}><table:table-cell {name}>"
+        f'<text:p text:style-name="G1">{a_span("95 EUR")}</text:p></table:table-cell></table:table-row></table:table>'
+    )
+
+    page = read_document(an_odt(tmp_path / "a.odt", body, styles=styles)).pages[0]
+
+    assert (page.text.strip(), page.unseen) == (
+        (f"{LONG}\n95 EUR", "") if is_read else (LONG, "95 EUR")
+    )
+
+
+def test_dark_words_in_a_cell_as_dark_are_not_read(tmp_path: Path) -> None:
+    dark = 'fo:color="#000000"', 'fo:background-color="#000000"'
+    styles = a_style("T1", dark[0]) + a_style("C1", dark[1], family="table-cell")
+    body = (
+        f"<text:p>{LONG}</text:p><table:table><table:table-row>"
+        f'<table:table-cell table:style-name="C1"><text:p>{a_span("95 EUR")}</text:p></table:table-cell>'
+        "</table:table-row></table:table>"
+    )
+
+    page = read_document(an_odt(tmp_path / "a.odt", body, styles=styles)).pages[0]
+
+    assert (page.text.strip(), page.unseen) == (LONG, "95 EUR")
+
+
+@pytest.mark.parametrize(
     ("body", "kept"),
     [
         (

@@ -7,7 +7,7 @@ is printed in has more than 1.5. Nothing here knows a format.
 LOST_BELOW = (
     1.25  # a grey of 230 of 255 on white: letters of it are found only by who knows where they are
 )
-WHITE = (255, 255, 255)
+BLACK, WHITE = (0, 0, 0), (255, 255, 255)
 _LINEAR = [
     value / 255 / 12.92 if value <= 10 else ((value / 255 + 0.055) / 1.055) ** 2.4
     for value in range(256)
@@ -29,10 +29,18 @@ def is_lost(color: Color, ground: Color = WHITE) -> bool:
     return (high + 0.05) / (low + 0.05) < LOST_BELOW
 
 
-def is_lost_on_paper(digits: str) -> bool:
-    """The same of six hexadecimal digits, on white; what is no colour (`auto`) is seen."""
+def color_of(digits: str) -> Color | None:
+    """The colour of six hexadecimal digits; None for what is none (`auto`)."""
     try:
         red, green, blue = bytes.fromhex(digits)
     except ValueError:
-        return False
-    return is_lost((red, green, blue))
+        return None
+    return red, green, blue
+
+
+def blend(front: Color, back: Color, share: float) -> Color:
+    """The colour that a pattern looks like whose marks take a share of its ground."""
+    red, green, blue = (
+        round(over * share + under * (1 - share)) for over, under in zip(front, back, strict=True)
+    )
+    return red, green, blue

@@ -22,13 +22,19 @@ from stateward.pipelines.kit.archives import (
     open_archive,
     read_entry,
 )
-from stateward.pipelines.kit.contrast import is_lost_on_paper
+from stateward.pipelines.kit.contrast import color_of, is_lost
 from stateward.pipelines.kit.documents import UnseenText
 from stateward.pipelines.kit.docx_numbers import ListNumbers
 from stateward.pipelines.kit.docx_styles import (
     HALF_POINTS_MIN,
     DocxStyles,
+)
+from stateward.pipelines.kit.docx_tables import (
+    COLUMNS_MAX,
     attribute,
+    count_of,
+    fill_of,
+    ground_around,
 )
 from stateward.pipelines.kit.failures import CORRUPT_FILE
 from stateward.pipelines.kit.xml import local_name, parse_xml
@@ -37,7 +43,6 @@ PART_BYTES_MAX = 48 * MIB
 PARTS_MAX = 64  # headers, footers and notes
 MAIN = "word/document.xml"
 PAGE_BREAK = "\f"
-COLUMNS_MAX = 63  # of a table of Word
 Label: TypeAlias = Callable[[etree._Element], str]
 
 # Names of elements without their namespace: a strict DOCX and a transitional one differ only there.
@@ -45,9 +50,13 @@ CONTAINERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smar
                         "Choice", "body", "footnote", "endnote"})  # fmt: skip
 DROPPED = frozenset({"del", "moveFrom", "Fallback", "instrText", "delText", "delInstrText", "pPr",
                      "rPr"})  # fmt: skip
-PAPER = frozenset(
-    {"ffffff", "fefefe", "fdfdfd", "fcfcfc", "", "auto"}
-)  # fills that put no colour behind a run
+# The colours that `highlight` calls by name.
+HIGHLIGHTS = {
+    "white": "ffffff", "yellow": "ffff00", "cyan": "00ffff", "green": "00ff00", "lightGray": "c0c0c0",
+    "magenta": "ff00ff", "red": "ff0000", "blue": "0000ff", "black": "000000", "darkBlue": "000080",
+    "darkCyan": "008080", "darkGreen": "008000", "darkMagenta": "800080", "darkRed": "800000",
+    "darkYellow": "808000", "darkGray": "808080",
+}  # fmt: skip
 OFF = frozenset({"0", "false", "off", "none"})
 CHARACTERS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 
@@ -196,29 +205,16 @@ def _table(table: etree._Element, label: Label | None) -> list[str]:
 def _row(row: etree._Element, label: Label | None) -> Iterator[list[str]]:
     """The lines of each column of a row. A cell over several columns is the first of them, and the others are empty."""
     columns = 0
-    for _ in range(_count_of(row, "trPr", "gridBefore", least=0)):
+    for _ in range(count_of(row, "trPr", "gridBefore", least=0)):
         columns += 1
         yield [""]
     for cell in _children(row, "tc"):
         lines = _lines(cell, label)
         yield [line for line in lines if line.strip()] or [""]
-        span = _count_of(cell, "tcPr", "gridSpan", least=1)
+        span = count_of(cell, "tcPr", "gridSpan", least=1)
         columns += span
         for _ in range(span - 1 if columns <= COLUMNS_MAX else 0):
             yield [""]
-
-
-def _count_of(element: etree._Element, part: str, name: str, *, least: int) -> int:
-    """A number of columns that a row or a cell says of itself."""
-    said = (
-        attribute(each, "val")
-        for properties in element
-        if local_name(properties) == part
-        for each in properties
-        if local_name(each) == name
-    )
-    value = next(said, "")
-    return max(least, min(int(value), COLUMNS_MAX)) if value.isdecimal() else least
 
 
 def _children(element: etree._Element, wanted: str) -> Iterator[etree._Element]:
@@ -280,25 +276,29 @@ def _unseen_reason(run: etree._Element) -> str:
                 return "struck"
             if name in ("vanish", "webHidden") and value not in OFF:
                 return "hidden" if name == "vanish" else name
-            if name == "color" and is_lost_on_paper(value) and not _has_ground(properties):
+            if name == "color" and _is_lost(value, properties):
                 return "hidden"
             if name == "sz" and value.isdigit() and int(value) < HALF_POINTS_MIN:
                 return "hidden"
     return ""
 
 
-def _has_ground(properties: etree._Element) -> bool:
-    """Whether a run has a colour behind it; that of a cell of a table is not looked for here."""
-    return any(map(_is_ground, properties)) or any(
-        local_name(each) == "tc" for each in properties.iterancestors()
-    )
-
-
-def _is_ground(each: etree._Element) -> bool:
-    """Whether a property puts a colour behind a run; white on white paper is none."""
-    if local_name(each) == "highlight":
-        return attribute(each, "val") not in ("none", "white")
-    if local_name(each) != "shd":
+def _is_lost(digits: str, properties: etree._Element) -> bool:
+    """Whether letters of a colour cannot be read on what lies behind a run; automatic ones always can."""
+    color = color_of(digits)
+    if color is None:
         return False
-    is_plain = attribute(each, "val") in ("", "clear", "nil")
-    return not is_plain or attribute(each, "fill").lower() not in PAPER
+    ground = color_of(_ground(properties))
+    return ground is not None and is_lost(color, ground)
+
+
+def _ground(properties: etree._Element) -> str:
+    """What lies behind a run: a highlight, a shading of its own or of its paragraph, a cell around it, or paper."""
+    shading = ""
+    for each in properties:
+        name = local_name(each)
+        if name == "highlight" and attribute(each, "val") != "none":
+            return HIGHLIGHTS.get(attribute(each, "val"), "")
+        if name == "shd":
+            shading = fill_of(each)
+    return shading or ground_around(properties)

@@ -1,8 +1,8 @@
 """What the styles of a DOCX say of how text looks, written into the runs that have them.
 
 Only what decides whether a person sees a run counts: hidden, struck through, too light for paper, tiny, and a colour
-behind it. What a run says itself comes first, then its own style, then that of its paragraph, each with those it is
-based on.
+behind it. What a run says itself comes first, then its own style, then that of its paragraph, then that of its table,
+each with those it is based on.
 """
 
 from collections.abc import Iterator
@@ -10,19 +10,18 @@ from copy import copy
 
 from lxml import etree
 
-from stateward.pipelines.kit.contrast import is_lost_on_paper
+from stateward.pipelines.kit.contrast import color_of, is_lost
+from stateward.pipelines.kit.docx_tables import BASES_MAX, LOOKS, Looks, TableStyles, attribute
 from stateward.pipelines.kit.xml import local_name
 
 HALF_POINTS_MIN = 6  # three points; the smallest print is four
-LOOKS = frozenset({"strike", "dstrike", "vanish", "color", "sz", "shd", "highlight"})
-BASES_MAX = 20
-Looks = dict[str, etree._Element]
 
 
 class DocxStyles:
     """The looks of the styles of a document, by kind and name; "" is the default of a kind."""
 
     def __init__(self, styles: etree._Element | None) -> None:
+        self._tables = TableStyles(styles)
         self._own: dict[tuple[str, str], Looks] = {}
         self._based: dict[tuple[str, str], str] = {}
         self._resolved: dict[tuple[str, str], Looks] = {}
@@ -41,12 +40,17 @@ class DocxStyles:
 
     def write_into(self, tree: etree._Element) -> etree._Element:
         """The tree, in which every run says itself what its styles say of it."""
+        cells = self._tables.write_into(tree)
         for paragraph in tree.iter("{*}p"):
+            cell = next(paragraph.iterancestors("{*}tc"), None) if cells else None
+            of_table = cells.get(cell) if cell is not None else None
             name = _style_of(paragraph, "pPr", "pStyle")
             ground = [each for each in _parts(paragraph, "pPr") if local_name(each) == "shd"]
-            if not ground and not self._hides_runs and ("paragraph", name) not in self._hiding:
+            is_ordinary = not self._hides_runs and ("paragraph", name) not in self._hiding
+            if not ground and of_table is None and is_ordinary:
                 continue  # as nearly all are
-            below = self._looks("paragraph", name) | {local_name(each): each for each in ground}
+            below = (of_table or {}) | self._looks("paragraph", name)
+            below |= {local_name(each): each for each in ground}
             for run in paragraph.iter("{*}r"):
                 if next(run.iterancestors("{*}p")) is paragraph:
                     own = _style_of(run, "rPr", "rStyle")
@@ -71,7 +75,8 @@ def _may_hide(look: tuple[str, etree._Element]) -> bool:
     name, element = look
     value = attribute(element, "val").lower()
     if name == "color":
-        return is_lost_on_paper(value)
+        color = color_of(value)
+        return color is not None and is_lost(color)
     return name != "sz" or (value.isdecimal() and int(value) < HALF_POINTS_MIN)
 
 
@@ -93,15 +98,11 @@ def _parts(element: etree._Element, name: str) -> Iterator[etree._Element]:
 
 def _add(run: etree._Element, looks: Looks) -> None:
     """Write into a run what it does not say itself."""
+    if not looks:
+        return
     properties = next((each for each in run if local_name(each) == "rPr"), None)
     if properties is None:
         properties = etree.Element(str(run.tag).removesuffix("}r") + "}rPr")
         run.insert(0, properties)
     said = {local_name(each) for each in properties}
     properties.extend(copy(each) for name, each in looks.items() if name not in said)
-
-
-def attribute(element: etree._Element, name: str) -> str:
-    """The value of an attribute, whatever its namespace."""
-    values = (str(value) for key, value in element.items() if key.rpartition("}")[2] == name)
-    return next(values, "")

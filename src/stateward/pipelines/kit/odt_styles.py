@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from stateward.pipelines.kit.contrast import is_lost_on_paper
+from stateward.pipelines.kit.contrast import WHITE, Color, color_of, is_lost
 from stateward.pipelines.kit.xml import local_name
 
 POINTS_MIN = 3.0  # the smallest print is four
@@ -26,8 +26,7 @@ FAMILIES = {
     "frame": "graphic",
     "custom-shape": "graphic",
 }
-PAPER = frozenset({"#ffffff", "#fefefe", "#fdfdfd", "#fcfcfc"})
-NO_GROUND = PAPER | {"transparent", "none", ""}
+NO_GROUND = frozenset({"transparent", "none", ""})
 _LENGTH = re.compile(r"([\d.]+)(pt|mm|cm|in|px|%)")
 _POINTS = {"pt": 1.0, "mm": 2.835, "cm": 28.35, "in": 72.0, "px": 0.75}
 
@@ -37,14 +36,17 @@ class Appearance(NamedTuple):
 
     is_hidden: bool = False
     is_struck: bool = False
-    is_light: bool = False
-    is_on_ground: bool = False  # a colour lies behind it, so what is light is read
+    color: Color | None = None  # automatic: it is seen on every ground
+    ground: Color | None = WHITE  # None where something else than one colour lies behind it
     points: float = 12.0
 
     @property
     def unseen_reason(self) -> str:
         """Why text of this appearance is none that counts: `hidden`, `struck`, or "" if it counts."""
-        if self.is_hidden or self.points < POINTS_MIN or (self.is_light and not self.is_on_ground):
+        is_lost_there = (
+            self.color is not None and self.ground is not None and is_lost(self.color, self.ground)
+        )
+        if self.is_hidden or self.points < POINTS_MIN or is_lost_there:
             return "hidden"
         return "struck" if self.is_struck else ""
 
@@ -95,25 +97,31 @@ class OdtStyles:
 
 def _with_properties(around: Appearance, said: dict[str, str]) -> Appearance:
     """The appearance of text in an element whose style says that."""
-    is_hidden, is_struck, is_light, is_on_ground, points = around
+    is_hidden, is_struck, color, ground, points = around
     if "display" in said:
         is_hidden = is_hidden or said["display"] in ("none", "false")
     line = said.get("text-line-through-type") or said.get("text-line-through-style")
     if line is not None:
         is_struck = line != "none"
     if said.get("use-window-font-color") == "true":
-        is_light = False
+        color = None
     elif "color" in said:
-        is_light = is_lost_on_paper(said["color"].removeprefix("#"))
+        color = color_of(said["color"].removeprefix("#"))
     if size := _LENGTH.fullmatch(said.get("font-size", "")):
         points = float(size[1]) * (points / 100 if size[2] == "%" else _POINTS[size[2]])
-    return Appearance(is_hidden, is_struck, is_light, is_on_ground or _has_ground(said), points)
+    return Appearance(is_hidden, is_struck, color, _ground(said, ground), points)
 
 
-def _has_ground(said: dict[str, str]) -> bool:
+def _ground(said: dict[str, str], around: Color | None) -> Color | None:
+    """What lies behind text by a style: what is around it shines through what has no colour."""
     fill = said.get("fill", "solid" if "fill-color" in said else "none")
-    drawn = said.get("fill-color", "") if fill == "solid" else fill
-    return not {drawn, said.get("background-color", "none")} <= NO_GROUND
+    if fill not in ("solid", "none"):  # a picture, or several colours
+        return None
+    drawn = said.get("fill-color", "") if fill == "solid" else ""
+    for color in (drawn, said.get("background-color", "")):
+        if color not in NO_GROUND:
+            return color_of(color.removeprefix("#"))
+    return around
 
 
 def attribute(element: etree._Element, name: str) -> str:

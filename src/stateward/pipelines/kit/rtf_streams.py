@@ -8,7 +8,7 @@ with the fonts of the document, and the ends of cells and rows are marks that no
 import re
 from typing import NamedTuple
 
-from stateward.pipelines.kit.contrast import Color, is_lost
+from stateward.pipelines.kit.contrast import BLACK, WHITE, Color, blend, is_lost
 
 CELL, ROW, ROW_START = "\ufdd0", "\ufdd1", "\ufdd2"  # no characters, so in no document
 HALF_POINTS_MIN = 6  # three points; the smallest print is four
@@ -42,7 +42,12 @@ _PREAMBLE = re.compile(r"\\(?:ansicpg|deff)\d+")
 _DEFAULT_FONT = re.compile(r"\\deff(\d+)")
 _COLOURS = re.compile(r"\{\\colortbl\b([^{}]*)\}")
 _COLOUR = re.compile(r"\\red(\d{1,3})\s*\\green(\d{1,3})\s*\\blue(\d{1,3})\b")
-_WHITE_MIN = 252  # of 255, each colour: no ground for letters
+# Words of the shading of a cell or a row: its ground, the marks on it, and their share in hundredths of a percent.
+_SHADING = {
+    "clcbpat": ("cell", "back"), "clcfpat": ("cell", "front"), "clshdng": ("cell", "share"),
+    "trcbpat": ("row", "back"), "trcfpat": ("row", "front"), "trshdng": ("row", "share"),
+}  # fmt: skip
+CELLS_MAX = 200  # of a row
 
 
 class _State(NamedTuple):
@@ -51,7 +56,8 @@ class _State(NamedTuple):
     stream: str = BODY
     is_struck: bool = False
     is_hidden: bool = False
-    is_on_ground: bool = False
+    ground: int = 0  # a colour by its number, behind letters; 0 is none
+    paragraph_ground: int = 0
     is_in_table: bool = False
     colour: int = 0
     half_points: int = FONT_SIZE
@@ -59,14 +65,52 @@ class _State(NamedTuple):
     skipped: str = "1"  # how many characters stand in for one of Unicode
 
 
+class _Grounds:
+    """What lies behind the cells of a row: its definition comes before its text, and holds until the next one."""
+
+    def __init__(self, colours: dict[int, Color]) -> None:
+        self._colours = colours
+        self._shadings: dict[str, dict[str, int]] = {"cell": {}, "row": {}}
+        self._cells: list[Color | None] = []
+        self._at = 0
+
+    def word(self, word: str, number: str) -> None:
+        """A word that may say how a row looks."""
+        if word == "trowd":
+            self._shadings = {"cell": {}, "row": {}}
+            self._cells = []
+        elif word == "cellx":
+            if len(self._cells) < CELLS_MAX:
+                self._cells.append(self._ground_of(self._shadings["cell"]))
+            self._shadings["cell"] = {}
+        elif word in _SHADING:
+            of, part = _SHADING[word]
+            self._shadings[of][part] = int(number or 0)
+        elif word == "cell":
+            self._at += 1
+        elif word == "row":
+            self._at = 0
+
+    def color(self) -> Color:
+        """What lies behind the cell whose text is read."""
+        own = self._cells[self._at] if self._at < len(self._cells) else None
+        return own or self._ground_of(self._shadings["row"]) or WHITE
+
+    def _ground_of(self, said: dict[str, int]) -> Color | None:
+        back = self._colours.get(said.get("back", 0))
+        share = min(max(said.get("share", 0), 0), 10_000) / 10_000
+        if not share:
+            return back
+        return blend(self._colours.get(said.get("front", 0), BLACK), back or WHITE, share)
+
+
 class RtfStreams:
     """The sources of what an RTF holds, each to be turned into text for itself."""
 
     def __init__(self, source: str) -> None:
         self._source = source
-        colours = _colours(source)
-        self._white = frozenset(at for at, each in colours.items() if min(each) >= _WHITE_MIN)
-        self._light = frozenset(at for at, each in colours.items() if is_lost(each))
+        self._colours = _colours(source)
+        self._grounds = _Grounds(self._colours)
         self._stack: list[_State] = []
         default = _DEFAULT_FONT.search(source[:HEAD_CHARS])
         self._state = _State(font=default[1] if default else "0")
@@ -121,6 +165,10 @@ class RtfStreams:
 
     def _word(self, word: str, number: str, *, is_first: bool) -> None:
         state = self._state
+        if (
+            state.stream != SKIPPED
+        ):  # where rows of tables within cells are defined, after their text
+            self._grounds.word(word, number)
         if word in STREAMS and (is_first or state.stream == SKIPPED):
             self._state = state._replace(stream=STREAMS[word])
         elif word in NO_TEXT:
@@ -132,7 +180,7 @@ class RtfStreams:
         elif word == "u" or word in _SIGNS:
             self._text(f"\\{word}{number} ")
         else:
-            self._state = _after_word(state, word, number, self._white)
+            self._state = _after_word(state, word, number)
 
     def _break(self, word: str) -> None:
         state = self._state
@@ -166,12 +214,17 @@ class RtfStreams:
 
     def _reason(self, state: _State) -> str:
         """Why a person does not take a run of text for text: `hidden`, `struck`, or ""."""
-        is_lost_there = state.colour in self._light and not (
-            state.is_on_ground or state.is_in_table
-        )
-        if state.is_hidden or is_lost_there or state.half_points < HALF_POINTS_MIN:
+        if state.is_hidden or self._is_lost(state) or state.half_points < HALF_POINTS_MIN:
             return "hidden"
         return "struck" if state.is_struck else ""
+
+    def _is_lost(self, state: _State) -> bool:
+        """Whether letters cannot be read on what lies behind them; those of the automatic colour always can."""
+        colour = self._colours.get(state.colour)
+        if colour is None:
+            return False
+        own = self._colours.get(state.ground) or self._colours.get(state.paragraph_ground)
+        return is_lost(colour, own or (self._grounds.color() if state.is_in_table else WHITE))
 
     def _put(self, part: str, stream: str) -> None:
         if stream == SKIPPED:
@@ -184,7 +237,7 @@ class RtfStreams:
         parts.append(part)
 
 
-def _after_word(state: _State, word: str, number: str, white: frozenset[int]) -> _State:
+def _after_word(state: _State, word: str, number: str) -> _State:
     """The state after a word that changes how text looks."""
     is_on = number != "0"
     match word:
@@ -192,12 +245,12 @@ def _after_word(state: _State, word: str, number: str, white: frozenset[int]) ->
             return state._replace(
                 is_struck=False,
                 is_hidden=False,
-                is_on_ground=False,
+                ground=0,
                 colour=0,
                 half_points=FONT_SIZE,
             )
         case "pard":
-            return state._replace(is_in_table=False)
+            return state._replace(is_in_table=False, paragraph_ground=0)
         case "intbl" | "trowd":
             return state._replace(is_in_table=True)
         case "v":
@@ -206,8 +259,10 @@ def _after_word(state: _State, word: str, number: str, white: frozenset[int]) ->
             return state._replace(is_struck=is_on)
         case "cf":
             return state._replace(colour=int(number or 0))
-        case "cb" | "highlight" | "chcbpat" | "cbpat":
-            return state._replace(is_on_ground=is_on and int(number or 0) not in white)
+        case "cb" | "highlight" | "chcbpat":
+            return state._replace(ground=int(number or 0))
+        case "cbpat":
+            return state._replace(paragraph_ground=int(number or 0))
         case "fs":
             return state._replace(half_points=int(number or FONT_SIZE))
         case "f":
