@@ -295,3 +295,36 @@ def test_the_iban_by_which_a_card_is_paid_makes_its_page_none_of_a_bank_account(
     )
 
     assert found.amounts == ["-58.04", "100.00", "-61.60"]
+
+
+@pytest.mark.parametrize("names", [("Amount", "Amount"), ("Amount USD", "Amount EUR")])
+def test_two_columns_of_amounts_that_differ_are_not_read_in_silence(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    rows: list[Line] = [
+        [(60, f"0{n}/10/2025"), (140, f"Purchase {n}"), (-380, f"-6{n}.00"), (-470, f"-5{n}.00")]
+        for n in range(1, 5)
+    ]
+    heading: Line = [(60, "Date"), (140, "Description"), (-380, names[0]), (-470, names[1])]
+    title: Line = [(60, "Statement from 01/10/2025 to 31/10/2025")]
+
+    assert "AMOUNT_UNPROVEN" in read(tmp_path, [title, heading, *rows]).flags
+    # Also where the first is filled in more rows: it is no proof that the other one is that of another currency.
+    assert "AMOUNT_UNPROVEN" in read(tmp_path, [title, heading, *rows, rows[0][:3]]).flags
+
+
+def test_names_of_columns_are_known_beside_the_number_of_their_page(tmp_path: Path) -> None:
+    pages: list[list[Line]] = [
+        [
+            [(60, "Statement from 01/10/2025 to 31/10/2025")],
+            [(60, "Date"), (140, "Description"), (-470, "Amount"), (520, f"Page {n} of 2")],
+            [(60, f"0{n}/10/2025"), (140, "Purchase"), (-470, f"-{n}.00")],
+            [(60, f"1{n}/10/2025"), (140, "Salary"), (-470, f"{n}00.00")],
+        ]
+        for n in (1, 2)
+    ]
+
+    found = read(tmp_path, *pages)
+
+    assert found.amounts == ["-1.00", "100.00", "-2.00", "200.00"]
+    assert found.flags == []

@@ -78,7 +78,7 @@ from stateward.pipelines.statements.pdf.rows import (
     opening_of,
 )
 from stateward.pipelines.statements.pdf.run_on import run_on_accounts
-from stateward.pipelines.statements.pdf.scales import scale_problem
+from stateward.pipelines.statements.pdf.scales import rival_amounts_problem, scale_problem
 from stateward.pipelines.statements.pdf.side_totals import contradicted_totals
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.stamps import stamped_problem, struck_problem
@@ -167,6 +167,8 @@ class Assembler:
         self._problems += paged_rows(
             chain.from_iterable(self._builder.sections), is_proven=self._is_summed
         )
+        if not self._is_summed:
+            self._problems += rival_amounts_problem(self._read_tables())
         self._problems += run_on_accounts(sections, [list(each.rows) for each in sections])
         self._report_missing_pages(sections)
         return StatementReading(

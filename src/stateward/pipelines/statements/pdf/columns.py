@@ -41,6 +41,8 @@ EDGE_NEAR = 3.0  # points: amounts whose edges are this close are in one column
 REACH_MAX = 70.0  # points: an amount further than this from every heading is in no column
 DATE_WORDS = 8  # words at the start of a line that may contain its dates
 MEASURED_MAX = 800  # lines of a table that are enough to measure it
+FOREIGN_MAX = 0.5  # of the rows tell what they were in another currency
+NAMES_BESIDE_PAGE_MIN = 3  # of columns, in a line that tells the number of its page, too
 RUNNING_MIN = 0.3  # share of rows whose balance must follow from the one above
 UNDER_MIN = 0.25  # share of cells below an unknown name that must be dates or amounts
 SIGN_GAP_MAX = 8.0  # points between the name of a column and a sign that belongs to it
@@ -128,7 +130,10 @@ def possible_names(line: StatementLine) -> list[PdfCell]:
     if any(has_decimals(token.text) for token in line.money) or labelled_day(line):
         return []
     if tells_page(line.text):
-        return []
+        cells = [cell for cell in cells if not tells_page(cell.text)]
+        named = [cell for cell in cells if vocab.is_exact_heading(cell.text)]
+        if len(named) < len(cells) or len(cells) < NAMES_BESIDE_PAGE_MIN:
+            return []
     names = _split_cells(cells, line)
     return [] if any(_is_data(cell.text) for cell in names) else names
 
@@ -234,11 +239,30 @@ def _leave_foreign(heading: TableHeading, dated: Sequence[StatementLine]) -> Non
     kept = [at for at in own if all(at in each for each in filled)]
     if len(filled) < 2 or len(kept) != 1:
         return
+    rest = [at for at in own if at != kept[0]]
+    if any(sum(at in each for each in filled) > len(filled) * FOREIGN_MAX for at in rest):
+        return  # then the amount of the account may be the one that a row lacks
     for at in own:
         heading.columns[at].role = vocab.AMOUNT if at == kept[0] else vocab.OTHER
     for column in heading.columns[: kept[0]]:
         if column.role == vocab.CURRENCY and not all(_is_filled(column, line) for line in dated):
             column.role = vocab.OTHER  # it is that of the other amount
+
+
+def rival_amounts(heading: TableHeading, lines: Iterable[StatementLine]) -> tuple[str, str] | None:
+    """The names of two columns of amounts of which a row fills both, with other figures; None if there are none."""
+    own = [at for at, role in enumerate(heading.roles) if role == vocab.AMOUNT]
+    if len(own) < 2 or len(parts_of(heading)) > 1:
+        return None
+    for line in lines:
+        if not line.dates:
+            continue
+        found = _under_columns(heading, [line])
+        texts = {at: found[at][0].text.strip("+-") for at in own if at in found}
+        if len({*texts.values()}) > 1:
+            one, other, *_ = texts
+            return heading.columns[one].text, heading.columns[other].text
+    return None
 
 
 def _is_filled(column: TableColumn, line: StatementLine) -> bool:

@@ -1,9 +1,10 @@
-"""What a page says of its amounts as a whole: that they are printed in thousands or in millions."""
+"""What a page says of its amounts as a whole: that they are in thousands or in millions, or stand in two columns."""
 
 from collections.abc import Iterable, Iterator
 
 from stateward.pipelines.statements.model import RowPlace, StatementProblem
 from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.columns import rival_amounts
 from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals
 from stateward.pipelines.statements.scales import IN_THOUSANDS, IN_THOUSANDS_OF_LINE
@@ -33,4 +34,15 @@ def scale_problem(
             yield StatementProblem(
                 code="UNIT_UNPROVEN", message=message, place=place, raw=text[:RAW_CHARS_MAX]
             )
+            return
+
+
+def rival_amounts_problem(tables: Iterable[PdfTable]) -> Iterator[StatementProblem]:
+    """Two columns of amounts that differ, where no balance tells which one is that of the account."""
+    for table in tables:
+        if rivals := rival_amounts(table.heading, table.lines):
+            own, other = rivals
+            message = f"{own!r} and {other!r} differ, and nothing proves which has the amounts; the first was taken"
+            place = RowPlace(table.heading.page)
+            yield StatementProblem(code="AMOUNT_UNPROVEN", message=message, place=place)
             return
