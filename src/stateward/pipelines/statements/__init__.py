@@ -152,7 +152,7 @@ PLUGIN = Plugin(
     ),
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
-    readers={"upload.parse": 76},
+    readers={"upload.parse": 77},
     commands=(
         PluginCommand(
             name="rules",
