@@ -121,6 +121,19 @@ def test_sheets_that_are_no_report_are_left_out(tmp_path: Path) -> None:
     assert [test for test, *_ in found] == ["Sodium", "Magnesium"]
 
 
+def test_a_sheet_without_flags_contradicts_nothing_beside_one_that_has_them(tmp_path: Path) -> None:
+    bare: list[Row] = [
+        ("Test", "Value", "Units", "Low", "High"),
+        ("Ferritin", 640, "ng/mL", 30, 400),
+    ]
+
+    found = rows_of(normalized(parsed(tmp_path, book(LIMITS, bare))))
+
+    assert [(each["test"], each["flag"], each.get("problems", [])) for each in found] == [
+        ("Sodium", "L", []), ("Magnesium", "N", []), ("Ferritin", "H", []),
+    ]  # fmt: skip
+
+
 def test_a_spreadsheet_with_prices_is_no_lab_report(tmp_path: Path) -> None:
     path = tmp_path / "parts.xlsx"
     path.write_bytes(book(MONEY))

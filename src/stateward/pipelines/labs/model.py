@@ -106,6 +106,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     decimal: str = ""  # the decimal sign of the report, where that was found out
     meaning: str = ""  # of the value, where only its table tells it: S among antibiotics
     side: str = ""  # what the flag means, where the report explains it otherwise than is usual
+    table: int = 0  # which of several tables of the report; those with the same headings are one
     problems: tuple[str, ...] = ()
     where: Place = Place()
 

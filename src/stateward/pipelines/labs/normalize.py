@@ -78,11 +78,16 @@ STEADY = frozenset(
 def normalize(observations: Iterable[Observation]) -> Iterator[LabResult]:
     """Every observation as a result. Whether a missing flag means `normal` depends on the whole report."""
     told = list(observations)
-    # By date: a cumulative report flags the newest results, and prints the others as they are.
-    flagged = {each.collected for each in told if _side_of(each) in ("H", "L", "A")}
+    # By date: a cumulative report flags the newest results, and prints the others as they are. By table: one that has
+    # no flags beside others that have them says nothing of its values.
+    flagged = {(each.collected, each.table) for each in told if _side_of(each) in ("H", "L", "A")}
     mixed = _mixed_titles(told)
     return (
-        normalize_one(each, has_flags=each.collected in flagged, is_mixed=_title_of(each) in mixed)
+        normalize_one(
+            each,
+            has_flags=(each.collected, each.table) in flagged,
+            is_mixed=_title_of(each) in mixed,
+        )
         for each in told
     )
 

@@ -139,11 +139,15 @@ def read_sheet(source: ReportSource) -> LabReading:
 
     reading = LabReading(format="xlsx", observations=[], decisions=[], skipped={})
     others = 0
-    for _, rows in read_sheets(source.path):
+    for sheet, (_, rows) in enumerate(read_sheets(source.path)):
         if len(rows) > source.results_max:
             raise _too_many_rows(source)
         try:
+            before = len(reading.observations)
             _read_rows([*enumerate(rows, start=1)], reading, source, set())
+            reading.observations[before:] = [
+                msgspec.structs.replace(each, table=sheet) for each in reading.observations[before:]
+            ]
         except NoColumns:
             others += 1
     if not reading.observations and others:

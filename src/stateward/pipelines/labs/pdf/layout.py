@@ -52,6 +52,17 @@ class Layout(msgspec.Struct, frozen=True):
     title: str = ""  # a section that stands where the heading of the names does: `HAEMATOLOGY   Result   Range`
 
     @property
+    def headings(self) -> tuple[str, ...]:
+        """What tells a table from others of the report: its headings, or what its columns hold where it has none.
+
+        The name of a section may stand above the tests, and days above the values of one.
+        """
+        return tuple(
+            each.role if each.role in ("test", "date") else fold(each.text) or each.role
+            for each in self.columns
+        )
+
+    @property
     def is_one_of_several(self) -> bool:
         """Whether another table stands beside it."""
         return self.left > -EVERYWHERE or self.right < EVERYWHERE

@@ -89,6 +89,7 @@ class LineReader:
             texts,
             values,
             section=section,
+            table=self._layout.headings,
         )
         row.flag, row.start = mark or mark_apart, line.base
         row.has_colon = bool(named) and named[-1].text.endswith(":")

@@ -86,12 +86,14 @@ def observations_of(
     )
     legend = legend_of(line.text for page in pages for line in page)
     first = min(((row.page, row.start) for row in rows), default=(0, 0.0))
+    tables = {table: at for at, table in enumerate(dict.fromkeys(row.table for row in rows))}
     return [
         replace(
             each,
             decimal=decimal,
             patient_key=patient,
             side=legend.get(each.flag.casefold(), ""),
+            table=tables[row.table],
         )
         for row in rows
         for each in row_observations(row, date_order, _date_of_sample(row, first, collected, later))

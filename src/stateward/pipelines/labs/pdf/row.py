@@ -72,6 +72,7 @@ class Row(msgspec.Struct):
     has_unsure_code: bool = False  # of a table whose other tests are none of a person
     has_unsure_limits: bool = False  # by columns whose headings are not known
     meaning: str = ""  # of the value, where only the table tells it
+    table: tuple[str, ...] = ()  # the headings of its table; none where it has none
     # A line below says "reference interval:", and the next one may give it.
     awaits_range: bool = False
 
