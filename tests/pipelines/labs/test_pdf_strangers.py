@@ -450,33 +450,3 @@ def test_results_of_plus_signs_behind_a_sign_are_no_legend(tmp_path: Path) -> No
     )
 
     assert [each["value"] for each in found] == ["negative", "2+"]
-
-
-def _two_tables(*, last_flag: str) -> tuple[Line, ...]:
-    """A table with a column of flags, and one below it whose headings name none."""
-    return (
-        ((50, "Test"), (200, "Result"), (270, "Flag"), (330, "Units"), (420, "Reference Range")),
-        ((50, "Sodium"), (200, "150"), (270, "H"), (330, "mmol/L"), (420, "136 - 145")),
-        ((50, "Potassium"), (200, "6.2"), (270, last_flag), (330, "mmol/L"), (420, "3.5 - 5.1")),
-        ((50, "Chloride"), (200, "101"), (330, "mmol/L"), (420, "98 - 107")),
-        ((50, ""),),
-        ((50, "Analyte"), (250, "Value"), (330, "Unit"), (420, "Expected Range")),
-        ((50, "Ferritin"), (250, "640"), (330, "ng/mL"), (420, "30 - 400")),
-        ((50, "Albumin"), (250, "4.4"), (330, "g/dL"), (420, "3.5 - 5.2")),
-    )
-
-
-def test_a_table_that_prints_no_flags_contradicts_nothing_beside_one_that_does(
-    tmp_path: Path,
-) -> None:
-    found = {str(each["test"]): each for each in read_plain(tmp_path, *_two_tables(last_flag="H"))}
-
-    assert found["Ferritin"]["flag"] == "H"
-    assert [name for name, each in found.items() if each.get("problems")] == []
-
-
-def test_a_flag_that_is_missing_in_a_table_with_flags_is_noted(tmp_path: Path) -> None:
-    found = read_plain(tmp_path, *_two_tables(last_flag=""))
-
-    noted = [str(each["test"]) for each in found if "FLAG_DISAGREES" in each.get("problems", [])]
-    assert noted == ["Potassium"]

@@ -148,6 +148,9 @@ def says_amended(text: str) -> bool:
 
 
 REMARK_HEADINGS: frozenset[str] = frozenset(map(fold, _WORDS["remark_headings"]))
+_TECHNIQUES: frozenset[str] = frozenset(map(fold, _WORDS["techniques"]))
+PANELS: frozenset[str] = frozenset(map(fold, _WORDS["panels"]))
+ADDRESSES: tuple[str, ...] = tuple(map(re.escape, _WORDS["addresses"]))
 _METHODS: tuple[str, ...] = tuple(map(fold, _WORDS["methods"]))
 
 
@@ -155,6 +158,11 @@ def says_method(text: str) -> bool:
     """Whether a text says how something was measured: `Hexokinase`, `ISE, indirect`, `calculated`."""
     words = f" {fold(text)} "
     return any(f" {each}" in words for each in _METHODS)
+
+
+def names_technique(text: str) -> bool:
+    """Whether a text says itself that it is a method: `VCS Technology`, `Hexokinase method`."""
+    return says_method(text) and not _TECHNIQUES.isdisjoint(fold(text).split())
 
 
 CATEGORIES: frozenset[str] = frozenset(map(fold, _WORDS["categories"]))

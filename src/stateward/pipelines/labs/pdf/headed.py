@@ -15,6 +15,7 @@ from stateward.pipelines.labs.pdf.headings import (
     headings_of,
     joined_headings,
 )
+from stateward.pipelines.labs.pdf.line_kinds import is_no_section
 from stateward.pipelines.labs.pdf.samples import sample_headings
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.words import SECTIONS, column_of, fold, specimen_of
@@ -141,7 +142,8 @@ def _title_above(body: Lines) -> str:
     text = without_leaders(body[-1].text)
     is_short = len(text.split()) <= TITLE_WORDS_MAX and not re.search(r"[0-9:]", text)
     is_known = fold(text) in SECTIONS or bool(specimen_of(text))
-    return text if is_short and (is_known or text.isupper()) else ""
+    is_title = is_known or (text.isupper() and not is_no_section(text))
+    return text if is_short and is_title else ""
 
 
 def _unit_above(body: Lines) -> str:

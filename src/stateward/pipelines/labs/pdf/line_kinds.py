@@ -9,6 +9,7 @@ from stateward.pipelines.labs.pdf.cells import (
     cells,
 )
 from stateward.pipelines.labs.pdf.layout import Layout
+from stateward.pipelines.labs.pdf.methods import is_bracketed
 from stateward.pipelines.labs.pdf.row import (
     Row,
     is_administrative,
@@ -17,17 +18,31 @@ from stateward.pipelines.labs.pdf.row import (
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import (
+    ADDRESSES,
+    PANELS,
     PENDING_WORDS,
     REMARK_HEADINGS,
     SECTIONS,
     column_of,
     fold,
+    names_technique,
+    says_method,
     specimen_of,
 )
 
 SECTION_WORDS_MAX = 7
 SMALL_NAMES_MIN = 3
 SENTENCE_WORDS_MIN = 3
+# Five or six digits at an end (`75013 Paris`, `DELHI 110085`, `New Delhi - 110 085`), and as Poland, Portugal, the
+# Netherlands and the United Kingdom write theirs.
+_POSTCODE = re.compile(
+    r"^(?:[A-Z]{1,2}-)?[0-9]{5,6}[ ,]|[ ,-](?:[0-9]{5,6}|[0-9]{3} [0-9]{2,3}|[0-9]{5}-[0-9]{4})[.,)]?$"
+    r"|^[0-9]{2}-[0-9]{3} |^[0-9]{4}-[0-9]{3} |^[0-9]{4} [A-Z]{2} |\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}$"
+)
+_STREET_WORDS = re.compile(
+    rf"\b(?:{'|'.join(ADDRESSES)})\b|\w{{3}}(?:stra(?:ß|ss)e|straat|laan|weg|platz)\b|\w{{3}}str\.",
+    re.IGNORECASE,
+)
 EXPLAINING = frozenset(
     {
         "interpretation",
@@ -104,6 +119,27 @@ def is_title(row: Row) -> bool:
 def is_section(name: str) -> bool:
     """Whether a text is the name of a section, or ends as a label does."""
     return _names_section(name) or name.endswith(":")
+
+
+def is_no_section(text: str) -> bool:
+    """Whether a few words alone are a method or an address, and no title: `(VCS Technology)`, `DELHI 110085`."""
+    return not _has_section_words(text) and (_is_method(text) or _is_address(text))
+
+
+def _has_section_words(text: str) -> bool:
+    words = f" {fold(text)} "
+    is_known = any(f" {each} " in words for each in SECTIONS) or bool(specimen_of(text))
+    return is_known or is_name(text.strip("()[] ")) or not PANELS.isdisjoint(words.split())
+
+
+def _is_method(text: str) -> bool:
+    return names_technique(text) or (says_method(text) and is_bracketed(text.strip()))
+
+
+def _is_address(text: str) -> bool:
+    has_place = re.search(r"[^\W\d]{2}", text) is not None
+    is_road = re.search(r"[0-9,]", text) is not None and _STREET_WORDS.search(text) is not None
+    return has_place and (is_road or _POSTCODE.search(text) is not None)
 
 
 def _names_section(text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.pdf.row import Row
-from stateward.pipelines.labs.words import says_method
+from stateward.pipelines.labs.words import names_technique, says_method
 
 ROWS_MIN = 3  # with brackets below their names, before those are a habit of the laboratory
 SHARE_MIN = 0.5  # of the rows of a table
@@ -33,7 +33,10 @@ class BracketsBelow:
         first = row.words[0]
         blank = BLANK * (first.bottom - first.top)
         is_fitting = _end_of_name(above) + blank + first.x1 - first.x0 <= self._edge
-        return self._is_habit or ((is_fitting or self._is_only) and says_method(row.name))
+        is_told = names_technique(row.name)  # however wide the column is
+        return (
+            self._is_habit or is_told or ((is_fitting or self._is_only) and says_method(row.name))
+        )
 
 
 def is_bracketed(text: str) -> bool:

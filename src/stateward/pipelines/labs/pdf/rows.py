@@ -32,6 +32,7 @@ from stateward.pipelines.labs.pdf.line_kinds import (
     SECTION_WORDS_MAX,
     heads_remarks,
     is_label_pair,
+    is_no_section,
     is_of_header,
     is_remark,
     is_remark_of_range,
@@ -221,6 +222,7 @@ class TableReader:
             and len(cells(row.words)) == 1
             and len(row.words) <= SECTION_WORDS_MAX
             and row.height > LARGE * last.height
+            and not is_no_section(name_of(row))
         )
 
     def _result(self, row: Row) -> None:
@@ -250,7 +252,9 @@ class TableReader:
             self._held = None
         self._let_go()
         if self._caption is not None:  # above rows that have names it is the title of a section
-            self.section, self._caption = self._caption.text.strip(), None
+            if not is_no_section(self._caption.text):
+                self.section = self._caption.text.strip()
+            self._caption = None
         row.section = self.section
         row.shared_unit = self._unit
         self._rows.append(row)
@@ -522,7 +526,7 @@ class TableReader:
         is_row = has_more or is_labelled or (is_beside and fold(held.name) not in SECTIONS)
         if is_row and self._is_in_line(held):
             self._give_unread(held)
-        elif len(held.name.split()) <= SECTION_WORDS_MAX:
+        elif len(held.name.split()) <= SECTION_WORDS_MAX and not is_no_section(held.name):
             self.section = held.name.rstrip(":")
 
     def _give_unread(self, row: Row) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.labs.pdf.cells import cells, is_flag, split_value, without_leaders
+from stateward.pipelines.labs.pdf.line_kinds import is_no_section
 from stateward.pipelines.labs.pdf.row import NEAR, Row, is_administrative
 from stateward.pipelines.labs.pdf.sentences import behind_label, is_limit, is_measured_number
 from stateward.pipelines.labs.units import is_known_unit
@@ -60,7 +61,7 @@ def stacked_rows(lines: Lines) -> tuple[list[Row], list[PdfLine]]:
             row.section = section
             rows.append(row)
             taken.update(range(at, at + size))
-        elif at not in taken and _is_name(line):
+        elif at not in taken and _is_name(line) and not is_no_section(line.text):
             section = line.text.strip()
     return rows, [line for at, line in enumerate(lines) if at not in taken]
 
