@@ -105,3 +105,16 @@ def test_what_is_done_only_in_part_or_in_time_is_not_taken_for_booked(
     rows = STATUS.format("Completed", status)
 
     assert "STATUS_UNKNOWN" in read_bytes(tmp_path, f"Date,Description,Amount,Status\n{rows}").flags
+
+
+def test_a_number_without_any_text_does_not_make_a_last_row_a_booking(tmp_path: Path) -> None:
+    rows = "".join(
+        f"2026-03-1{n},R{n},{name},Text {n},-{n}.50\n" for n, name in enumerate(SHOPS[:5], start=1)
+    )
+    head = "Date,Reference,Payee,Text,Amount\n"
+
+    bare = read_bytes(tmp_path, f"{head}{rows}2026-03-31,ACC 12345678,,,482.50\n")
+    told = read_bytes(tmp_path, f"{head}{rows}2026-03-31,R9,,Text 9,-9.50\n")
+
+    assert "TOTAL_SUSPECTED" in bare.flags
+    assert "TOTAL_SUSPECTED" not in told.flags

@@ -191,7 +191,10 @@ def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms
 
 
 def _is_of_one_booking(layout: ColumnLayout, cells: Cells) -> bool:
-    """Whether a row has the number of a booking, or the account of its other side, as no balance and no total has."""
+    """Whether a row has a text and the number of a booking, or the account of its other side, as no balance has."""
+    named = (layout.description, *layout.texts, *layout.kinds, layout.counterparty)
+    if not any(cells[i].strip() for i in named if i >= 0 and i != layout.reference):
+        return False  # the number may be that of the account
     if layout.reference >= 0 and any(map(str.isdigit, cells[layout.reference])):
         return True
     places = (i for i in range(layout.width) if i != layout.account)
