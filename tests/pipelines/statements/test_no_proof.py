@@ -72,3 +72,17 @@ def test_salaries_and_refunds_without_a_sign_may_be_paid_as_well_as_received(
     rows = "".join(f"2026-03-30,{kind},{text} {name},2{n}00.00\n" for n, name in enumerate(SHOPS))
 
     assert "SIGN_UNPROVEN" in read_bytes(tmp_path, f"Date,Type,Description,Amount\n{rows}").flags
+
+
+def test_an_iban_on_each_row_of_a_file_without_headings_is_that_of_its_account(
+    tmp_path: Path,
+) -> None:
+    rows = _rows(f"{OWN_IBAN};{{text}};{{day}}.03.2026;{{amount}};EUR\n", is_even=False)
+
+    assert "SIGN_UNPROVEN" not in read_bytes(tmp_path, rows.replace(".50", ",50")).flags
+
+
+def test_salaries_with_a_plus_came_in(tmp_path: Path) -> None:
+    rows = "2026-03-30,Salary Abcd,+2500.00\n2026-04-30,Salary Abcd,+2500.00\n"
+
+    assert read_bytes(tmp_path, f"Date,Description,Amount\n{rows}").flags == []

@@ -509,7 +509,8 @@ def _unsigned_rule(hints: Hints, votes: DirectionVotes, body: Sequence[SignedRow
     said = [(row.mark, row.category, row.description, *_kind_texts(row)) for row, _ in body]
     own = [evidence_of(texts) for texts in said]
     own_in = [each for each in own if each.direction > 0 and each.strength >= STRONG]
-    if any(map(may_be_paid_out, said)):
+    is_plus = all(interpret.has_plus(row.amount) for row, _ in body)
+    if not is_plus and any(map(may_be_paid_out, said)):
         own_in = []  # without a sign, who paid a salary or a refund lists it as who got it does
     if not hints.is_card and votes.strong_agree == len(own_in) == len(body):
         return SignRule("printed", "no amount has a sign, and words of every row call it money in")
@@ -598,7 +599,9 @@ def _is_of_deposits(body: Sequence[SignedRow], terms: ReadingTerms) -> bool:
 
 def _is_own_iban(heading: str) -> bool:
     """Whether a heading is that of the account itself, and not of one that it is linked to."""
-    return headings.simplify(heading) == "iban" or headings.role_of(heading) == "account"
+    name = headings.simplify(heading)
+    is_unnamed = re.fullmatch(r"column [0-9]+", name) is not None
+    return is_unnamed or name == "iban" or headings.role_of(heading) == "account"
 
 
 def _is_of_card_rows(body: Sequence[SignedRow]) -> bool:
