@@ -137,6 +137,8 @@ def test_a_d_dimer_without_its_kind_of_unit_is_not_converted() -> None:
         "Cholesterol total/HDL",
         "Testosterone (bioavailable)",
         "HOMA (beta)",
+        "Apo A1 Apo B ratio",
+        "HDL LDL Ratio",
         "1,25-OH Vitamin D",
         "CMV (IgG)",
         "Creatinine clearance",
@@ -173,6 +175,7 @@ def test_a_name_that_only_resembles_a_known_one_has_no_code(name: str) -> None:
         ("Testosterone (free)", "pg/mL", "2991-8"), ("Testosterone", "ng/dL", "2986-8"),
         ("Calprotectina fecale", "µg/g", "38445-3"), ("Fosfor nieorganiczny", "mg/dL", "2777-1"),
         ("Trombocieten", "10^9/L", "777-3"), ("Tempo de protrombina", "s", "5902-2"),
+        ("Apo B/Apo A1 Ratio", "", "1874-7"), ("VHS 1ª hora", "mm", "4537-7"), ("Anticorpi antinucleo", "", "29953-7"),
     ],
 )  # fmt: skip
 def test_a_name_as_reports_print_it_has_the_code_that_fits_its_unit(

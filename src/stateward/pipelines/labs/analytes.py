@@ -96,7 +96,12 @@ def _by_name() -> dict[str, tuple[Analyte, ...]]:
 
 
 _BY_NAME = _by_name()
-_BY_TOKENS = {frozenset(name.split()): analytes for name, analytes in reversed(_BY_NAME.items())}
+# A ratio whose words come in another order may be its inverse: apo A1 to apo B.
+_BY_TOKENS = {
+    frozenset(name.split()): analytes
+    for name, analytes in reversed(_BY_NAME.items())
+    if all(each.unit != "{ratio}" for each in analytes)
+}
 _ANTIBIOTICS: dict[str, str] = {
     fold(name): code for code, names in load_data("antibiotics.yaml").items() for name in names
 }
