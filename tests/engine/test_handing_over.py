@@ -1,5 +1,9 @@
 """A submission dispatches its record itself where it may: nothing is overtaken, lost or doubled by that."""
 
+import pytest
+
+from stateward.core.errors import InvalidRequest
+from stateward.core.machine import CANCEL_REQUESTED
 from stateward.engine.coordinator import Submission
 from stateward.testing.rig import Rig
 from tests.engine.histories import statuses
@@ -64,6 +68,34 @@ def test_a_document_that_is_known_already_is_not_dispatched_again(rig: Rig) -> N
     assert [each.record.id for each in again] == [record.id] * 2
     assert [work.record_id for work in rig.work()] == [record.id]
     assert rig.now(record).version == 1
+
+
+def test_a_record_that_is_cancelled_as_it_is_submitted_goes_to_no_free_worker(rig: Rig) -> None:
+    rig.worker()
+    plain = Submission(machine="upload", actor="person:x")
+    left_out = Submission(
+        machine="upload", actor="person:x", dedupe="d", move=CANCEL_REQUESTED, move_reason="known"
+    )
+
+    submitted = rig.coordinator.submit([left_out, plain, left_out])
+
+    first, second, again = (each.record for each in submitted)
+    assert [each.is_duplicate for each in submitted] == [False, False, True]
+    assert again.id == first.id
+    assert [work.record_id for work in rig.work()] == [second.id]
+    assert statuses(rig, first) == ["queued_for_parse", "error"]
+    assert rig.store.history(first.id)[-1].metadata["reason"] == "known"
+    assert rig.verify().is_sound
+
+
+def test_a_first_move_that_the_machine_does_not_have_creates_no_record(rig: Rig) -> None:
+    opening = Submission(machine="upload", actor="person:x", move="review.approved")
+
+    with pytest.raises(InvalidRequest, match="not possible from 'queued_for_parse'"):
+        rig.coordinator.submit([opening])
+
+    assert rig.work() == []
+    assert rig.verify().records == 0
 
 
 def test_a_worker_that_is_killed_after_the_hand_over_loses_and_doubles_nothing(rig: Rig) -> None:

@@ -88,10 +88,13 @@ class Submissions:
         actor: str | None = None,
         reason: str | None = None,
         entry: str | None = None,
+        move: str | None = None,
+        move_reason: str | None = None,
     ) -> Submitted:
         """Store a document and create its record; the machine `auto` is the one that its content belongs to.
 
-        `entry` is the state of a document of which some of the work was done elsewhere, before it was imported.
+        `entry` is the state of a document of which some of the work was done elsewhere, before it was imported. `move`
+        is a move of the machine that the new record makes at once, before any worker is given it.
         """
         # Wrong names are refused before a byte is stored.
         own = AUTO
@@ -119,7 +122,13 @@ class Submissions:
             actor=actor or person(),
             reason=reason,
         )
-        submitted = self.create([replace(submission, entry=entry)])[0]
+        submission = replace(
+            submission,
+            entry=entry,
+            move=move,
+            move_reason=clean_reason(self._settings, move_reason),
+        )
+        submitted = self.create([submission])[0]
         return self.with_note(submitted)
 
     def with_note(self, submitted: Submitted) -> Submitted:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.core.decide import begin, decide, rank_of, take_on, upgrade
-from stateward.core.errors import ConcurrentModification
+from stateward.core.errors import ConcurrentModification, InvalidRequest
 from stateward.core.failpoints import Point, point
 from stateward.core.machine import Machine
 from stateward.core.model import (
@@ -68,6 +68,9 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     trace: str | None = None
     entry: str | None = None
     """The state that an import creates the record in, because the work before it was done elsewhere."""
+    move: str | None = None
+    """A move of the machine that is made in the same transaction, before a worker can be given the record."""
+    move_reason: str | None = None
     is_artifact_known: bool = False
     """Its bytes were stored before it came, so that an erasure may be deleting them at this moment."""
 
@@ -155,6 +158,10 @@ class Coordinator:
         with self._store.transaction():
             for submission in submissions:
                 batch.change(self._begin(submission, batch.now).change)
+            # Before the dispatch, which would give a worker what is to be left out.
+            for change, submission in zip(tuple(batch.changes), submissions, strict=True):
+                if submission.move is not None:
+                    self._make_first_move(change.record, submission, batch)
             self.dispatcher.dispatch_new(batch)
             written = self._store.commit(batch.changes, epoch=batch.epoch)
             self._tell(written)
@@ -165,6 +172,20 @@ class Coordinator:
                 else Submitted(each.record, is_duplicate=False)
                 for each, submission in zip(written, submissions, strict=False)
             ]
+
+    def _make_first_move(self, record: Record, submission: Submission, batch: Batch) -> None:
+        type_ = submission.move or ""
+        event = Event(
+            id=event_id(record.id, makes=record.version + 1, type_=type_),
+            type=type_,
+            record_id=record.id,
+            version=record.version,
+            at=batch.now,
+            actor=submission.actor,
+            reason=submission.move_reason,
+        )
+        if isinstance(self._decide(event, batch), Ignored):
+            raise InvalidRequest(f"{type_} is not possible from {record.status!r}")
 
     def _send_new(self, batch: Batch, written: Sequence[Change | None]) -> None:
         """Send the work of new records, but for those that existed already."""

@@ -1,10 +1,10 @@
 """Adding papers to a service: one record for each, known ones and unwanted ones skipped with the reason.
 
-A record is created and skipped in one transaction, so that no worker can begin to fetch what is to be skipped.
+A record is created and skipped by one call: a free worker is given a new record in the transaction that creates it, and
+would fetch what is to be skipped.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -43,9 +43,6 @@ class KnownRecord(Protocol):
 class Service(Protocol):
     """What is needed of a Stateward to add papers."""
 
-    def transaction(self) -> AbstractContextManager[object]:
-        """All that is done inside is committed together."""
-
     def submit(
         self,
         source: bytes,
@@ -54,11 +51,12 @@ class Service(Protocol):
         reason: str | None,
         name: str | None = None,
         entry: str | None = None,
+        refusal: str = "",
     ) -> tuple[str, bool]:
-        """The id of the record for a document, and whether it was there before; `entry` is the state of an import."""
+        """The id of the record for a document, and whether it was there before.
 
-    def skip(self, record_id: str, *, reason: str) -> object:
-        """Leave a record out on purpose."""
+        `entry` is the state of an import. With a `refusal`, a new record is skipped for this reason as it is created.
+        """
 
     def find(self, query: str) -> Iterable[KnownRecord]:
         """Records that match."""
@@ -120,18 +118,16 @@ def _add(
     if filters is None and twin:
         return Added(entry=entry, outcome="known", record_id=twin)
     refusal = f"the same paper is {twin}" if twin else (filters or PaperFilters()).refusal(entry)
-    with service.transaction():
-        made, is_known = service.submit(
-            request_document(scheme, value),
-            labels=labels,
-            reason=reason,
-            name=display_name(scheme, value),
-            entry="legacy" if entry.is_legacy else None,
-        )
-        if is_known:
-            return Added(entry=entry, outcome="known", record_id=made)
-        if refusal:
-            service.skip(made, reason=refusal)
+    made, is_known = service.submit(
+        request_document(scheme, value),
+        labels=labels,
+        reason=reason,
+        name=display_name(scheme, value),
+        entry="legacy" if entry.is_legacy else None,
+        refusal=refusal,
+    )
+    if is_known:
+        return Added(entry=entry, outcome="known", record_id=made)
     if refusal:
         return Added(entry=entry, outcome="skipped", record_id=made, reason=refusal)
     known.update(dict.fromkeys(_keys(entry), made))

@@ -1,14 +1,13 @@
 """What can be asked of the papers of a service, and how lists of them come in: the same for commands and for HTTP."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import InvalidRequest, StatewardError
+from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Fields, Micros, Record
 from stateward.pipelines.literature import MACHINE
 from stateward.pipelines.literature.citations import FORMATS
@@ -21,6 +20,7 @@ from stateward.pipelines.literature.progress import WINDOW_S, Progress, progress
 
 PAGE = 200
 PENDING = "pending"
+SKIP = "document.skipped"
 QUOTED_CHARS = 80
 ABSTRACT_FORMATS = frozenset({"pubmed", "arxiv"})
 READ_BY = ("build_ir", "validate", "parse")  # stages that say what a paper is, the latest first
@@ -136,10 +136,6 @@ class StoredPapers:
         )
         return add_papers(self, papers, filters=filters, reason=reason)
 
-    def transaction(self) -> AbstractContextManager[object]:
-        found: AbstractContextManager[object] = self._app.store.transaction()
-        return found
-
     def submit(
         self,
         source: bytes | Path,
@@ -148,9 +144,11 @@ class StoredPapers:
         reason: str | None,
         name: str | None = None,
         entry: str | None = None,
+        refusal: str = "",
     ) -> tuple[str, bool]:
         found = self._app.submissions.submit(
-            source, machine=MACHINE, name=name, labels=labels, actor=self._actor, reason=reason, entry=entry
+            source, machine=MACHINE, name=name, labels=labels, actor=self._actor, reason=reason, entry=entry,
+            move=SKIP if refusal else None, move_reason=refusal or None,
         )  # fmt: skip
         return found.record.id, found.is_duplicate
 
@@ -185,13 +183,6 @@ class StoredPapers:
 
     def has_only_abstract(self, record_id: str) -> bool:
         return self._metadata(record_id).format in ABSTRACT_FORMATS
-
-    def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
-        answer: Record | StatewardError
-        (answer,) = self._app.actions.move(
-            "document.skipped", [record_id], actor=self._actor, reason=reason
-        )
-        return answer
 
     def find(self, query: str) -> Iterator[Record]:
         parsed, after = self._app.records.query(query), ""
