@@ -95,7 +95,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, kw_only=True):
 class SourceCount(msgspec.Struct, frozen=True, kw_only=True):
     """Records of one source type ("" if none) in one status; `lately` and `errors` are of those new in it.
 
-    `due_at` is when the last of them is due, if any is.
+    `due_at` is when the last of them is due, if any is; `lately_from` is when the oldest of the new ones was created.
     """
 
     source_type: str
@@ -104,6 +104,7 @@ class SourceCount(msgspec.Struct, frozen=True, kw_only=True):
     lately: int
     errors: dict[str, int]
     due_at: Micros | None
+    lately_from: Micros | None
 
 
 class Dashboard:
@@ -166,7 +167,8 @@ class Dashboard:
         for name, status, code, count in failed:
             errors.setdefault((str(name), str(status)), {})[str(code)] = int(count or 0)
         found = self._database.rows(
-            f"SELECT {source}, status, count(*), sum(CASE WHEN entered_at >= :since THEN 1 ELSE 0 END), max(due_at)"
+            f"SELECT {source}, status, count(*), sum(CASE WHEN entered_at >= :since THEN 1 ELSE 0 END), max(due_at),"
+            " min(CASE WHEN entered_at >= :since THEN created_at END)"
             " FROM records WHERE machine = :machine GROUP BY 1, 2 ORDER BY 1, 2",
             machine=machine,
             since=since,
@@ -179,8 +181,9 @@ class Dashboard:
                 lately=int(lately or 0),
                 errors=errors.get((str(name), str(status)), {}),
                 due_at=None if due_at is None else int(due_at),
+                lately_from=None if lately_from is None else int(lately_from),
             )
-            for name, status, count, lately, due_at in found
+            for name, status, count, lately, due_at, lately_from in found
         ]
 
     def queues(self) -> list[QueueLength]:

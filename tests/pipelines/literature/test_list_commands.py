@@ -11,11 +11,9 @@ from stateward.app import App
 from stateward.cli import cli
 from stateward.console import console
 from stateward.core.errors import InvalidRequest
-from stateward.core.model import SECOND, Fields
+from stateward.core.model import Fields
 from stateward.ledger import Ledger, LedgerEntry, LedgerState
-from stateward.pipelines.literature.commands import _pace
 from stateward.pipelines.literature.papers import AddedPaper, StoredPapers
-from stateward.pipelines.literature.progress import Failing, Progress, progress_of
 from stateward.server.http_server import Server
 from tests import web
 from tests.pipelines.literature.articles import PMC, TEXT
@@ -309,52 +307,6 @@ def test_unfinished_documents_of_a_ledger_are_taken_up_once(tmp_path: Path) -> N
     }
 
 
-def test_the_pace_is_that_of_the_last_minutes(tmp_path: Path) -> None:
-    busy = ("retrying", 9, "SOURCE_BUSY")
-    states = (("pending", 9, None), ("completed", 11, None), ("completed", 0, None), busy)
-    with App.embedded(tmp_path) as app:
-        now = app.clock()
-        for number, (status, minutes, code) in enumerate(states):
-            labels = {"source_type": "pmc"} if code else {}
-            made = app.submit(b"On soup %d" % number, machine="literature", labels=labels).record
-            app.database.run(
-                "UPDATE records SET status = :status, entered_at = :at, error_code = :code WHERE id = :id",
-                id=made.id,
-                status=status,
-                at=now - minutes * 60 * SECOND,
-                code=code,
-            )
-        found = StoredPapers(app, "test").status()
-        none_ended = progress_of([], app.registry.named("literature"), now=now)
-
-    assert (found.total, found.ended, found.per_hour, found.left_seconds) == (4, 2, 6, 1200)
-    assert found.adapters == {"file": {"pending": 1, "completed": 2}, "pmc": {"retrying": 1}}
-    assert found.failing == {"pmc": Failing(count=1, error_code="SOURCE_BUSY")}
-    assert none_ended.left_seconds is None
-
-
-@pytest.mark.parametrize(("wait_s", "left_s"), [(3600, 3600), (60, 600)])
-def test_the_time_left_is_at_least_until_the_last_retry(
-    tmp_path: Path, wait_s: int, left_s: int
-) -> None:
-    """A source that asked to wait for an hour is not asked before, however fast the other papers end."""
-    with App.embedded(tmp_path) as app:
-        now = app.clock()
-        for number, status in enumerate(("completed", "retrying")):
-            made = app.submit(b"On soup %d" % number, machine="literature").record
-            app.database.run(
-                "UPDATE records SET status = :status, entered_at = :at, due_at = :due WHERE id = :id",
-                id=made.id,
-                status=status,
-                at=now,
-                due=now + wait_s * SECOND if status == "retrying" else None,
-            )
-        counted = app.dashboard.source_counts("literature", since=now - SECOND)
-        found = progress_of(counted, app.registry.named("literature"), now=now)
-
-    assert found.left_seconds == left_s
-
-
 def test_documents_of_a_ledger_go_on_where_they_were_if_their_files_are_here(
     tmp_path: Path,
 ) -> None:
@@ -459,18 +411,6 @@ def test_documents_are_adopted_once_over_http_too_and_none_that_a_person_must_se
     assert "it was validated and begins at fetched" in first.stdout
     counts = [json.loads(each.stdout)["counts"] for each in again]
     assert counts == [{"known": 3}, {"known": 3}]
-
-
-@pytest.mark.parametrize(
-    ("left_seconds", "told"),
-    [(0, ""), (None, ""), (59, ", 1 minute left"), (60, ", 2 minutes left")],
-)
-def test_time_is_left_only_while_a_paper_has_not_ended(left_seconds: int | None, told: str) -> None:
-    found = Progress(
-        total=9, ended=9, per_hour=54, left_seconds=left_seconds, adapters={}, failing={}
-    )
-
-    assert _pace(found) == f", 54 an hour{told}"
 
 
 def test_what_is_adopted_is_known_however_its_identifier_is_written(tmp_path: Path) -> None:
