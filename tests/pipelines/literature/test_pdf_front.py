@@ -80,6 +80,46 @@ def test_authors_an_abstract_without_a_word_and_bold_headings_are_read(tmp_path:
     assert "AUTHORS_FROM_LAYOUT" in {note.code for note in paper.notes}
 
 
+@pytest.mark.parametrize(
+    ("line", "groups"),
+    [
+        ("Anna Weir1, Ben Mill2,* and the COVID-19 Weir Consortium3", "COVID-19 Weir Consortium"),
+        ("Anna Weir, Ben Mill, for the Mills of the North Study Group†", "Mills of the North Study Group"),
+        ("Anna Weir and Ben Mill on behalf of the WEIR-2 Investigators", "WEIR-2 Investigators"),
+        ("Anna Weir, Ben Mill; Weir Collaboration", "Weir Collaboration"),
+    ],
+)  # fmt: skip
+def test_a_group_that_signs_behind_people_is_an_author(line: str, groups: str) -> None:
+    assert names_of(line) == ["Anna Weir", "Ben Mill", groups]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The Weir Consortium",
+        "Anna Weir, Database Research Group",
+        "Department of Mills, and the Weir Consortium",
+        "Anna Weir, Weir Consortium and the results of its first year",
+    ],
+)
+def test_a_group_alone_or_among_other_words_is_no_author(line: str) -> None:
+    assert names_of(line) == []
+
+
+def test_a_group_among_the_authors_of_a_pdf_is_marked_as_one(tmp_path: Path) -> None:
+    page = a_page()
+    page.text(60, 112, "Anna Weir, Ben Mill and the Weir Study Group", size=10)
+    for at, line in enumerate(CLAIM):
+        page.text(60, 140 + 12 * at, line, size=10, font="bold")
+    two_columns(page, 200)
+
+    authors = printed(tmp_path, page).metadata.authors
+
+    assert [(each.name, each.is_group) for each in authors] == [
+        ("Anna Weir", False), ("Ben Mill", False), ("Weir Study Group", True),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("last", ["3", "Seven"])
 @pytest.mark.parametrize("table_at", [60.0, 320.0])
 def test_no_cell_of_a_table_is_a_heading(tmp_path: Path, table_at: float, last: str) -> None:

@@ -149,7 +149,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 13},
+    readers={"literature.parse": 14},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

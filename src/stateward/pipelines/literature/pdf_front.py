@@ -48,6 +48,13 @@ _PERSON = re.compile(
 # Initials behind two whole names begin another person, from whom nothing separates the first.
 _TWO_PEOPLE = re.compile(rf"\s{_INITIALS}\s(?:{_NAME}\s){{2,}}{_INITIALS}\s")
 _BY = re.compile(r"^\s*by:?\s", re.IGNORECASE)
+# A group that signs behind people. Its last word says so: a plain group, team or network is more often an address.
+_GROUP = re.compile(
+    r"(?:[,;&]|\band\b|\bfor\b|\bon behalf of\b)\s*(?:(?:and|for|on behalf of)\s+)*(?:[Tt]he\s+)?"
+    r"((?:[^\W\d_a-z][\w'\u2019/\u2010\u2011-]*\s+(?:(?:of|for|on|in|the|to)\s+){0,2}){1,8}"
+    r"(?:Consortium|Collaboration|Collaborators|Investigators|Initiative|Task Force"
+    r"|(?:Study|Studies|Trials?|Working|Writing|Steering) (?:Group|Committee|Team)))(?![^\W\d_])"
+)
 _DEGREES = re.compile(
     r",?\s*(?:(?:Senior|Student|Life|Graduate Student)\s+)?(?:Member|Fellow),\s*IEEE|"
     r",?\s*\b(?:M\.?D|Ph\.?\s?D|M\.?Sc|B\.?Sc|MPH|MBBS|FRCP|Dr\.? ?med|RN|DPhil|Prof|Dr)\b\.?"
@@ -84,15 +91,28 @@ _CITED = re.compile(
 
 
 def names_of(line: str) -> list[str]:
-    """The people whom a line names, if it names nothing else."""
+    """The people whom a line names, and a group that signs with them, if it names nothing else."""
+    group = _GROUP.search(line)
+    if group is None:
+        return _people_of(line) or []
+    people, behind = _people_of(line[: group.start()]), _people_of(line[group.end() :])
+    return [*people, group[1], *behind] if people and behind is not None else []
+
+
+def _people_of(line: str) -> list[str] | None:
+    """The people whom a line names; None if it names something else."""
     if _OTHER.search(line):
-        return []
+        return None
     text = _MARKS.sub(" ", _GLUED.sub("", _DEGREES.sub("", _TIGHT.sub(" ", line))))
     text = _BY.sub("", text)
     parts = [" ".join(part.split()) for part in _PARTED.split(text)]
     names = [part.strip(" .") if not part.endswith(("Jr.", "Sr.")) else part for part in parts]
     names = [name for name in names if name]
-    return names if all(map(_is_person, names)) else []
+    return names if all(map(_is_person, names)) else None
+
+
+def _author(name: str) -> Author:
+    return Author(name=name, is_group=_GROUP.fullmatch(f"; {name}") is not None)
 
 
 def _is_person(name: str) -> bool:
@@ -129,7 +149,7 @@ def authors_below(pieces: Sequence[Piece]) -> tuple[list[Author], int]:
     is_mixed = len(read) > 1 and not _are_beside(read) and any(map(_is_level, read, read[1:]))
     if not names or is_cut or is_mixed or not is_sure or len(names) > NAMES_MAX:
         return [], 0
-    return [Author(name=name) for name in names], end
+    return [*map(_author, names)], end
 
 
 def _authors_on_cards(pieces: Sequence[Piece]) -> tuple[list[Author], int]:
