@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.pipelines.statements.reading import read_bytes
 
 # Texts without any word of money in or out.
@@ -19,16 +21,11 @@ def _lines(amounts: list[str], account: str) -> str:
 EVEN = ["-4.50", "10.00", "-3.20", "8.00", "-7.10", "5.00", "-1.30", "4.00", "2.00", "6.00"]
 
 
-def test_a_file_with_as_many_amounts_of_either_sign_is_that_of_no_card(tmp_path: Path) -> None:
-    read = read_bytes(tmp_path, "Date;Ref;Description;Amount\n" + _lines(EVEN, "x"))
+@pytest.mark.parametrize("count", [6, 10])
+def test_as_many_amounts_of_either_sign_prove_nothing(tmp_path: Path, count: int) -> None:
+    read = read_bytes(tmp_path, "Date;Ref;Description;Amount\n" + _lines(EVEN[:count], "x"))
 
-    assert read.amounts == EVEN
-    assert "SIGN_UNPROVEN" not in read.flags
-
-
-def test_a_few_such_rows_prove_nothing(tmp_path: Path) -> None:
-    read = read_bytes(tmp_path, "Date;Ref;Description;Amount\n" + _lines(EVEN[:6], "x"))
-
+    assert read.amounts == EVEN[:count]
     assert "SIGN_UNPROVEN" in read.flags
 
 
@@ -62,16 +59,29 @@ def test_words_of_every_row_stand_for_a_sign_that_none_has(tmp_path: Path) -> No
     assert "SIGN_UNPROVEN" in read_bytes(tmp_path, text + "2026-03-16;Inne;Ijkl;100,00;PLN\n").flags
 
 
-def test_the_name_of_an_account_is_no_word_for_money_in(tmp_path: Path) -> None:
-    rows = "2026-03-14;Abcd;Salary account;60,00\n2026-03-15;Efgh;Salary account;50,00\n"
+@pytest.mark.parametrize("text", ["Transfer from my account to", "Deposit", "Payment from Efgh to"])
+def test_a_text_may_tell_of_money_from_the_other_side(tmp_path: Path, text: str) -> None:
+    rows = f"2026-03-14;{text} Abcd;60,00\n2026-03-15;{text} Ijkl;50,00\n"
 
-    read = read_bytes(tmp_path, "Date;Description;Held at;Amount\n" + rows)
+    assert "SIGN_UNPROVEN" in read_bytes(tmp_path, "Date;Description;Amount\n" + rows).flags
+
+
+@pytest.mark.parametrize("last", ["", "2026-03-05;Abcd;-100.00\n"])
+def test_balances_at_both_ends_of_a_debt_add_up_like_those_of_a_deposit(
+    tmp_path: Path, last: str
+) -> None:
+    rows = "".join(f"2026-03-0{n};{text};5{n}.00\n" for n, text in enumerate(TEXTS[:4], start=1))
+    ends = f"Opening balance;350.00\nClosing balance;{'460' if last else '560'}.00\n\n"
+
+    read = read_bytes(tmp_path, f"{ends}Date;Description;Amount\n{rows}{last}")
 
     assert "SIGN_UNPROVEN" in read.flags
 
 
-def test_a_column_of_cards_leaves_even_signs_open(tmp_path: Path) -> None:
-    read = read_bytes(tmp_path, "Date;Kort;Description;Amount\n" + _lines(EVEN, "*1"))
+def test_the_name_of_an_account_is_no_word_for_money_in(tmp_path: Path) -> None:
+    rows = "2026-03-14;Abcd;Salary account;60,00\n2026-03-15;Efgh;Salary account;50,00\n"
+
+    read = read_bytes(tmp_path, "Date;Description;Held at;Amount\n" + rows)
 
     assert "SIGN_UNPROVEN" in read.flags
 

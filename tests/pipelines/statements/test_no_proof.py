@@ -19,33 +19,6 @@ def _rows(line: str, *, is_even: bool) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    "heading", ["Kaartnummer", "Kortnummer", "Cardmember", "カード番号", "Número da cartão"]
-)
-def test_compounds_name_a_card_too(tmp_path: Path, heading: str) -> None:
-    rows = _rows("2026-03-{day},*1234,{text},{amount}\n", is_even=True)
-
-    read = read_bytes(tmp_path, f"Date,{heading},Description,Amount\n{rows}")
-
-    assert "SIGN_UNPROVEN" in read.flags
-
-
-@pytest.mark.parametrize("title", ["Visa Gold ****1234", "Card statement", "Mastercard"])
-def test_even_signs_stay_open_below_the_name_of_a_card(tmp_path: Path, title: str) -> None:
-    table = "Date,Description,Amount\n" + _rows("2026-03-{day},{text},{amount}\n", is_even=True)
-
-    assert "SIGN_UNPROVEN" in read_bytes(tmp_path, f"{title}\n\n{table}").flags
-    assert "SIGN_UNPROVEN" not in read_bytes(tmp_path, f"My account\n\n{table}").flags
-
-
-def test_even_signs_stay_open_where_the_account_has_the_brand_of_a_card(tmp_path: Path) -> None:
-    rows = _rows("2026-03-{day},VISA Gold,{text},{amount}\n", is_even=True)
-
-    read = read_bytes(tmp_path, f"Date,Account,Description,Amount\n{rows}")
-
-    assert "SIGN_UNPROVEN" in read.flags
-
-
 @pytest.mark.parametrize("heading", ["Linked account", "Settlement IBAN", "Verrechnungskonto"])
 def test_the_account_that_a_card_is_charged_to_is_no_other_side(
     tmp_path: Path, heading: str

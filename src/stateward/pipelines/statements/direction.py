@@ -20,7 +20,7 @@ SEVERAL, MANY = 2, 3  # rows with words that refute a reading, or cast doubt on 
 LETTERS_MIN = 2  # of a mark that is believed in any column: a lone C or D may mean anything
 
 
-WEAK, STRONG, DECISIVE = 1, 2, 3
+FAINT, WEAK, STRONG, DECISIVE = 1, 2, 3, 4
 STRENGTHS = {"weak": WEAK, "strong": STRONG, "decisive": DECISIVE}
 
 
@@ -36,6 +36,7 @@ class DirectionVotes(NamedTuple):
 
     agree: int = 0
     against: int = 0
+    clear_agree: int = 0
     strong_agree: int = 0
     strong_against: int = 0
     decisive_against: int = 0
@@ -60,6 +61,7 @@ class _DirectionWords(NamedTuple):
     patterns: tuple[tuple[re.Pattern[str], Evidence], ...]
     sections: dict[str, int]
     mutual: re.Pattern[str]
+    faint: re.Pattern[str]
 
 
 def evidence_of(texts: Iterable[str]) -> Evidence:
@@ -87,6 +89,7 @@ def count_votes(rows: Sequence[tuple[Evidence, bool]]) -> DirectionVotes:
     return DirectionVotes(
         len(agree),
         len(against),
+        sum(strength >= WEAK for strength in agree),
         sum(strength >= STRONG for strength in agree),
         sum(strength >= STRONG for strength in against),
         sum(strength >= DECISIVE for strength in against),
@@ -95,10 +98,12 @@ def count_votes(rows: Sequence[tuple[Evidence, bool]]) -> DirectionVotes:
 
 @lru_cache(maxsize=1 << 14)
 def _evidence(text: str) -> Evidence:
-    if len(text.strip()) > LETTERS_MIN and (sign := money.mark_sign(text)):
+    known, plain = _words(), simplify(text)
+    rest = known.faint.sub(" ", plain)  # a direct debit is no debit
+    if rest == plain and len(text.strip()) > LETTERS_MIN and (sign := money.mark_sign(text)):
         return Evidence(sign, STRONG)
-    plain = simplify(text)
-    return _agree([evidence for pattern, evidence in _words().patterns if pattern.search(plain)])
+    found = [evidence for pattern, evidence in known.patterns if pattern.search(rest)]
+    return _agree(found) if found or rest == plain else Evidence(-1, FAINT)
 
 
 def _agree(found: Sequence[Evidence]) -> Evidence:
@@ -119,7 +124,8 @@ def _words() -> _DirectionWords:
         for name, sign in (("in", 1), ("out", -1))
         for strength, rank in STRENGTHS.items()
     )
-    return _DirectionWords(patterns, _sections(data["sections"]), _pattern(data["mutual"]))
+    sections = _sections(data["sections"])
+    return _DirectionWords(patterns, sections, _pattern(data["mutual"]), _pattern(data["faint"]))
 
 
 def _sections(data: Mapping[str, Sequence[str]]) -> dict[str, int]:

@@ -40,9 +40,7 @@ MAJORITY = 0.5
 UNNAMED_ROWS = 4
 MANY = 6  # rows, before a share of them means something
 CLEARLY_IN = 0.6  # of many amounts beside balances are positive where the balance may be a debt: payments are few
-EVENLY_ROWS = 10  # rows, before a file with as many amounts of either sign is that of no card
 CLEARLY_OUT = 0.4  # of many amounts may be money in, before their signs need a word that agrees
-TITLE_CHARS_MAX = 40  # of the name of a card
 BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
 NET_NAMES = frozenset({"net", "net amount", "netto", "net total"})
 PAYOUTS = frozenset({"payout", "payouts", "stripe payout", "payout to bank", "auszahlung an bank"})
@@ -85,9 +83,8 @@ def decide_sign(
     *,
     title: int = 0,
     profile: ColumnProfile | None = None,
-    above: Iterable[str] = (),
 ) -> SignRule:
-    """The rule for the signs of a table; `title` is the direction of a title above it, `above` its texts."""
+    """The rule for the signs of a table; `title` is the direction of a title above it."""
     if hints.sign:
         return SignRule(hints.sign, "the source type says so")
     if headings.is_card(layout.headings) or (profile is not None and profile.is_card):
@@ -112,10 +109,7 @@ def decide_sign(
         return plus
     if not has_minus and not marks and (sections := _section_rule(layout, rows, title)):
         return sections
-    may_be_card = _names_card(body) or any(map(_tells_card, above))
-    return _one_column(
-        layout, body, terms, hints, is_signed=has_minus or bool(marks), may_be_card=may_be_card
-    )
+    return _one_column(layout, body, terms, hints, is_signed=has_minus or bool(marks))
 
 
 def _partial_marks(marks: Set[int]) -> SignRule:
@@ -206,6 +200,11 @@ def owed_ends(
     if not gap or sum(values) != -gap or not votes.strong_agree or votes.strong_against:
         return terms
     return msgspec.structs.replace(terms, balances="owed")
+
+
+def is_borne_out(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms) -> bool:
+    """Whether a strong word of any row agrees with its sign, as it is read."""
+    return _votes(booked_rows(layout, rows), terms, terms.sign).strong_agree > 0
 
 
 def booked_rows(layout: ColumnLayout, rows: Sequence[Cells]) -> list[SignedRow]:
@@ -390,7 +389,6 @@ def _one_column(
     hints: Hints,
     *,
     is_signed: bool,
-    may_be_card: bool,
 ) -> SignRule:
     """One column of amounts, signed or not."""
     votes = _votes(body, terms, "printed")
@@ -415,7 +413,7 @@ def _one_column(
     if not hints.is_card and _is_sellers(layout, body):
         why = "amounts carry their sign; on the account of a seller, refunds and payouts are money out"
         return SignRule("printed", why)
-    rule = _by_words(body, terms, hints, votes, may_be_card=may_be_card)
+    rule = _by_words(body, terms, hints, votes)
     if rule.sign == "flipped" and not rule.problem and not hints.is_card and _may_be_sellers(body):
         problem = "charges and refunds are those of a buyer's card or of a seller, and no payment tells which"
         return SignRule("printed", "amounts carry their sign", problem)
@@ -493,7 +491,7 @@ def _printed_by_balances(
         return SignRule("flipped", debt, balances="owed")
     share = CLEARLY_IN if len(body) >= MANY and not hints.is_card else MAJORITY
     is_deposit = not hints.is_card and _is_of_deposits(body, terms)
-    if votes.agree or is_deposit or not _is_owed(body, terms, share=share):
+    if votes.clear_agree or is_deposit or not _is_owed(body, terms, share=share):
         if hints.is_card and votes.is_doubted:
             problem = f"words of {votes.against} rows contradict their printed sign"
             return SignRule("printed", "amounts and balances carry their sign", problem)
@@ -505,11 +503,15 @@ def _printed_by_balances(
 
 
 def _unsigned_rule(hints: Hints, votes: DirectionVotes, body: Sequence[SignedRow]) -> SignRule:
-    # By what a row is, not by what else stands on it: an account may be called one for salaries.
-    said = [(row.mark, row.category, row.description, *_kind_texts(row)) for row, _ in body]
+    # By what a row is, not by what else stands on it: an account may be called one for salaries, and who writes a text
+    # may tell of a transfer from his own account. What kind of row it is, a bank says from the side of the account.
+    is_plus = all(interpret.has_plus(row.amount) for row, _ in body)
+    said = [
+        (row.mark, row.category, *_kind_texts(row), *([row.description] if is_plus else []))
+        for row, _ in body
+    ]
     own = [evidence_of(texts) for texts in said]
     own_in = [each for each in own if each.direction > 0 and each.strength >= STRONG]
-    is_plus = all(interpret.has_plus(row.amount) for row, _ in body)
     if not is_plus and any(map(may_be_paid_out, said)):
         own_in = []  # without a sign, who paid a salary or a refund lists it as who got it does
     if not hints.is_card and votes.strong_agree == len(own_in) == len(body):
@@ -538,8 +540,6 @@ def _by_words(
     terms: ReadingTerms,
     hints: Hints,
     votes: DirectionVotes,
-    *,
-    may_be_card: bool,
 ) -> SignRule:
     """Signed amounts without balances: the printed sign, unless words say the opposite and none agrees."""
     if votes.is_refuted:
@@ -549,15 +549,12 @@ def _by_words(
     if votes.strong_against and is_contested and (votes.strong_against > 1 or not votes.agree):
         problem = f"words of {votes.against} rows contradict their printed sign, those of {votes.agree} agree"
         return SignRule("printed", "amounts carry their sign", problem)
-    if votes.agree:
+    if votes.clear_agree:
         return SignRule("printed", "amounts carry their sign, and words agree with them")
     if hints.is_card and _is_owed(body, terms):
         why = "most amounts of the card are positive, so they are purchases"
         return SignRule("flipped", why, f"{why}; no balance and no word proves it")
     share = CLEARLY_OUT if len(body) >= MANY else MAJORITY
-    if len(body) >= EVENLY_ROWS and not may_be_card:
-        # However its signs were turned, half of what a card lists would be paid back.
-        share = CLEARLY_IN
     if hints.is_card or (_is_owed(body, terms, share=share) and not _is_of_deposits(body, terms)):
         problem = "most amounts are money in as printed, and no balance and no word proves it"
         problem = (
@@ -613,25 +610,10 @@ def _is_of_card_rows(body: Sequence[SignedRow]) -> bool:
     )
 
 
-def _names_card(body: Sequence[SignedRow]) -> bool:
-    """Whether a column is called by a card, or the account by the brand of one."""
-    names = {name for row, _ in body for name in row.more}
-    accounts = {row.account for row, _ in body}
-    return any(_CARD.search(headings.simplify(name)) for name in names) or any(
-        map(_tells_card, accounts)
-    )
-
-
-def _tells_card(text: str) -> bool:
-    """Whether a title or the name of an account is short and has the brand of a card, or calls itself one."""
-    return len(text) <= TITLE_CHARS_MAX and bool(_BRAND.search(headings.simplify(text)))
-
-
 _CARD = re.compile(
     r"\b(?:card|kort|karte|carte|tarjet|carta|karta|karty|kortti|kaart|cartao|карт[аы])|(?:card|karte|kaart|kort)\b"
     r"|カード|카드|卡|last (?:4|four)"
 )
-_BRAND = re.compile(r"\b(?:visa|mastercard|amex|american express|diners)\b|card\b|karte\b|kort\b")
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}")
 
 

@@ -63,6 +63,7 @@ from stateward.pipelines.statements.signs import (
     booked_rows,
     decide_sign,
     directions,
+    is_borne_out,
     owed_ends,
     refuted_by_balances,
     section_title,
@@ -279,16 +280,21 @@ class StatementTable:
         body: Sequence[Record],
         facts: dict[str, str],
     ) -> bool:
-        """Whether printed signs lead from the opening to the closing balance of a deposit; turned, they would not."""
+        """Whether printed signs lead from the opening to the closing balance of a deposit; turned, they would not.
+
+        What is owed on a card grows by purchases as a deposit does by what comes in, so a word must tell them apart.
+        """
         ends = [money.amount(facts.get(name, ""), terms.decimal) for name in ("opening", "closing")]
         if terms.sign != "printed" or None in ends or self._source.hints.is_card:
             return False
         if headings.is_card(layout.headings) or self._profile is not None:
             return False
-        rows = [each.row for each in booked_rows(layout, [cells for _, cells in body])]
-        values = [money.amount(row.amount, terms.decimal) for row in rows if row.date.strip()]
+        rows = [cells for _, cells in body]
+        booked = [each.row for each in booked_rows(layout, rows)]
+        values = [money.amount(row.amount, terms.decimal) for row in booked if row.date.strip()]
         total = sum(value for value in values if value is not None)
-        return bool(total) and ends[0] + total == ends[1] and min(ends) >= 0  # type: ignore[operator, type-var]
+        is_summed = bool(total) and ends[0] + total == ends[1] and min(ends) >= 0  # type: ignore[operator, type-var]
+        return is_summed and is_borne_out(layout, rows, terms)
 
     def _prove_encoding(self, layout: ColumnLayout) -> None:
         """A heading that is known, with letters beyond ASCII, shows which encoding they are in."""
@@ -355,7 +361,6 @@ class StatementTable:
             msgspec.structs.replace(hints, is_card=is_card),
             title=title,
             profile=self._profile,
-            above=[cell for _, cells in before for cell in cells],
         )
         self._is_by_titles = sign.is_by_titles
         if sign.problem:

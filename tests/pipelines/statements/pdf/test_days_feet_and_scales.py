@@ -328,3 +328,85 @@ def test_names_of_columns_are_known_beside_the_number_of_their_page(tmp_path: Pa
 
     assert found.amounts == ["-1.00", "100.00", "-2.00", "200.00"]
     assert found.flags == []
+
+
+@pytest.mark.parametrize(("names", "sign"), [(["Net", "VAT", "Gross"], 1), (["Gross", "Fee", "Net"], -1)])  # fmt: skip
+def test_of_net_and_gross_amounts_the_one_behind_the_other_is_booked(
+    tmp_path: Path, names: list[str], sign: int
+) -> None:
+    rows: list[Line] = [
+        [
+            (60, f"{day:02}/03/2025"),
+            (130, "Purchase of fuel"),
+            (-400, f"-{10 * day}.00"),
+            (-480, f"-{sign * day}.00".replace("--", "")),
+            (-560, f"-{(10 + sign) * day}.00"),
+        ]
+        for day in (3, 5, 14, 22)
+    ]
+    heads = zip((-400, -480, -560), names, strict=True)
+
+    found = read(tmp_path, [PERIOD, [(60, "Date"), (130, "Description"), *heads], *rows])
+
+    assert found.amounts == [f"-{(10 + sign) * day}.00" for day in (3, 5, 14, 22)]
+
+
+CARD_OR_NOT: list[Line] = [
+    [(60, "02/03/2025"), (130, "Grocer"), (-560, "45.90")],
+    [(60, "05/03/2025"), (130, "Bookshop"), (-560, "12.00")],
+    [(60, "13/03/2025"), (130, "Direct debit"), (-560, "-350.00")],
+    [(60, "22/03/2025"), (130, "Kiosk"), (-560, "60.00")],
+]
+
+
+@pytest.mark.parametrize("iban", ["", "IBAN XX89 3704 0044 0532 0130 00"])
+def test_a_page_whose_amounts_are_mostly_positive_may_be_of_a_debt(
+    tmp_path: Path, iban: str
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Your account")],
+            [(60, iban or "Page 1")],
+            PERIOD,
+            [(60, "Opening balance"), (-560, "350.00")],
+            [(60, "Date"), (130, "Description"), (-560, "Amount")],
+            *CARD_OR_NOT,
+            [(60, "Closing balance"), (-560, "117.90")],
+        ],
+    )
+
+    assert "SIGN_UNPROVEN" in found.flags
+
+
+SAVED = ["300.00", "200.00", "-150.00", "250.00"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_open"),
+    [
+        (("Deposits", "Withdrawals"), False),
+        (("Insättningar", "Uttag"), False),
+        (("Purchases", "Payments received"), True),  # of a card: those that grow are debits
+        (("Interest", "Fees"), True),
+    ],
+)
+def test_sums_named_by_their_sides_tell_a_deposit_from_a_debt(
+    tmp_path: Path, labels: tuple[str, str], is_open: bool
+) -> None:
+    rows: list[Line] = [
+        [(60, f"{n + 2:02}/03/2025"), (130, f"Abcd {n}"), (-560, amount)]
+        for n, amount in enumerate(SAVED)
+    ]
+    found = read(
+        tmp_path,
+        [
+            PERIOD,
+            [(60, "Opening balance"), (-250, "100.00"), (330, labels[0]), (-560, "750.00")],
+            [(60, "Closing balance"), (-250, "700.00"), (330, labels[1]), (-560, "-150.00")],
+            [(60, "Date"), (130, "Description"), (-560, "Amount")],
+            *rows,
+        ],
+    )
+
+    assert ("SIGN_UNPROVEN" in found.flags) is is_open

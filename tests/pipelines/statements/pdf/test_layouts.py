@@ -246,7 +246,7 @@ def test_without_balances_only_what_is_accounted_for_is_quiet(tmp_path: Path) ->
 
     assert quiet.notes == ["NOT_CHECKED"]
     assert left.notes == ["ROW_UNREAD", "ROWS_UNPROVEN"]
-    assert unsigned.notes == ["ROWS_UNPROVEN"]
+    assert unsigned.notes == ["SIGN_UNPROVEN", "ROWS_UNPROVEN"]
 
 
 def test_a_number_before_the_date_does_not_take_it_away(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from stateward.pipelines.statements.pdf.aligned_columns import figures_of
 from stateward.pipelines.statements.pdf.balance_pairs import is_of_other_account
 from stateward.pipelines.statements.pdf.carried import carried_problem
 from stateward.pipelines.statements.pdf.choose import (
+    OPEN_DEBT,
     TriedReading,
     choose_reading,
     contradicting_words,
@@ -79,7 +80,7 @@ from stateward.pipelines.statements.pdf.rows import (
 )
 from stateward.pipelines.statements.pdf.run_on import run_on_accounts
 from stateward.pipelines.statements.pdf.scales import rival_amounts_problem, scale_problem
-from stateward.pipelines.statements.pdf.side_totals import contradicted_totals
+from stateward.pipelines.statements.pdf.side_totals import are_sides_named, contradicted_totals
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.stamps import stamped_problem, struck_problem
 from stateward.pipelines.statements.pdf.tables import PdfTable, tables_of
@@ -533,9 +534,12 @@ class Assembler:
         if not tried.rows and (not tried.is_sound or self._has_dated_amounts()):
             message = "a table was found, but no row in it could be read"
             self._problems.append(StatementProblem(code="TABLE_UNREAD", message=message))
+        pages = [*self._margin, *self._lines]
         doubt = tried.doubt
+        if doubt == OPEN_DEBT and are_sides_named(tried, pages):
+            doubt = ""
         if not self._hints.sign:
-            doubt = doubt or mirrored_doubt(tried, self.tables, [*self._margin, *self._lines])
+            doubt = doubt or mirrored_doubt(tried, self.tables, pages)
         if doubt:
             first = tried.rows[0].place if tried.rows else RowPlace()
             problem = StatementProblem(code="SIGN_UNPROVEN", message=doubt, place=first)

@@ -38,6 +38,7 @@ from stateward.pipelines.statements.pdf.sign_readings import (
 )
 from stateward.pipelines.statements.period_order import fits_period, order_by_period
 from stateward.pipelines.statements.reconcile import Reconciliation, RowAmounts, reconcile
+from stateward.pipelines.statements.signs import CLEARLY_IN, MAJORITY, MANY
 
 PARTS_MAX = 40
 PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the closing balance
@@ -47,6 +48,9 @@ REMARKED, SUMMED = "its text says", "it is the sum of the rows above it"
 UNDATED = "it has no date, and its table prints one in every row"
 KEPT = (REMARKED, UNDATED)  # doubts that alone leave no row out
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
+OPEN_DEBT = (
+    "most amounts are positive; a debt and a deposit add up alike, and no word tells which it is"
+)
 MILLS = 3  # decimals of a currency whose unit has a thousand parts
 VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
 WESTERN_MIN = 19  # 25 is 2025: the nineteenth year of the emperor, 2037, is farther away
@@ -83,6 +87,11 @@ def choose_reading(draft: SectionDraft) -> TriedReading:
         if any(one.is_sound for one in tried):
             break
     best = _best(tried, draft)
+    # What is owed on a card is hardly ever told in each row, beside the number of a bank account.
+    is_running = draft.is_bank and any(vocab.BALANCE in entry.money for entry in best.drafts)
+    is_known = bool(draft.card or draft.hints.sign or best.doubt) or is_running
+    if not is_known and _may_be_owed(best, tried):
+        best.doubt = OPEN_DEBT
     why = {**best.terms.why, "sign": best.sign_reading.why}
     if len(tried) > 1:
         others = [one for one in tried if one is not best]
@@ -109,6 +118,22 @@ def _best(tried: Sequence[TriedReading], draft: SectionDraft) -> TriedReading:
                 "balances and most amounts have a minus: a debt, or a card that was overpaid"
             )
     return best
+
+
+def _may_be_owed(best: TriedReading, tried: Sequence[TriedReading]) -> bool:
+    """Whether a reading has the printed signs of one column, and nothing but the name of a card would turn them."""
+    if best.terms.sign != "printed" or best.terms.balances != "printed":
+        return False
+    if not any(one.terms.sign == "flipped" and one.score == best.score for one in tried):
+        return False
+    texts = [entry.money.get(vocab.AMOUNT, "") for entry in best.drafts]
+    if any(_has_plus(text) for text in texts):
+        return False
+    values = [value for text in texts if (value := money.amount(text, best.terms.decimal))]
+    share = CLEARLY_IN if len(values) >= MANY else MAJORITY
+    lines, unread = _values(best.rows, best.terms)
+    is_owed = sum(value > 0 for value in values) > len(values) * share
+    return is_owed and not unread and not _votes(best.rows, lines).clear_agree
 
 
 def _as_printed(draft: SectionDraft, sound: list[TriedReading]) -> list[TriedReading]:

@@ -183,6 +183,7 @@ def measure_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> No
     sample = lines[:: len(lines) // MEASURED_MAX + 1]
     dated = [line for line in sample if _is_dated(heading, line)]
     _move_texts(heading, dated)
+    _take_gross(heading)
     _leave_fees(heading, dated)
     _leave_foreign(heading, dated)
     found = _under_columns(heading, dated)
@@ -211,6 +212,16 @@ def measure_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> No
         else:
             near = [t.x1 for t in tokens if abs(t.x1 - end) <= 1]
             column.edge = sum(near) / len(near)
+
+
+def _take_gross(heading: TableHeading) -> None:
+    """Of a net and a gross amount the right one counts: what is made of others stands behind them, as after a tax."""
+    for at, column in enumerate(heading.columns):
+        if column.role != vocab.OTHER or "gross" not in vocab.simplify(column.text).split():
+            continue
+        for net in heading.columns[:at]:
+            if net.role == vocab.AMOUNT and "net" in vocab.simplify(net.text).split():
+                net.role, column.role = vocab.OTHER, vocab.AMOUNT
 
 
 def _leave_fees(heading: TableHeading, dated: Sequence[StatementLine]) -> None:

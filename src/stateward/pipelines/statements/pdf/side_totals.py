@@ -2,12 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from itertools import pairwise
 
 from stateward.pipelines.kit import money
+from stateward.pipelines.kit.pdf.lines import cells_of
 from stateward.pipelines.statements import interpret
 from stateward.pipelines.statements.model import RowPlace, StatementProblem
+from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.choose import TriedReading
 from stateward.pipelines.statements.pdf.rows import SideTotals
+from stateward.pipelines.statements.pdf.titles import direction_of
+from stateward.pipelines.statements.pdf.tokens import StatementLine
 
 SUMMANDS_MIN = 2  # rows of a side: a total of one row may be anything of its size
 Place = tuple[int, int]
@@ -50,6 +55,20 @@ def contradicted_totals(
                 code="NOT_RECONCILED", message=message, place=RowPlace(*place), raw=one.debit
             )
             return
+
+
+def are_sides_named(tried: TriedReading, lines: Iterable[StatementLine]) -> bool:
+    """Whether sums that the pages call those of one side each are those of both sides of the rows, as they are read."""
+    values = [value for _, value in _amounts(tried)]
+    sums = dict(zip((vocab.DEBIT, vocab.CREDIT), map(abs, _sides(values)), strict=True))
+    open_sides = {role for role, value in sums.items() if value}
+    for line in lines:
+        for label, cell in pairwise(cells_of(line)):
+            role = direction_of(label.text) or vocab.heading_role(label.text)
+            value = money.amount(cell.text, tried.terms.decimal) if role in open_sides else None
+            if value and abs(value) == sums[role]:
+                open_sides.discard(role)
+    return len(values) > SUMMANDS_MIN and not open_sides
 
 
 def _amounts(tried: TriedReading) -> list[tuple[Place, Decimal]]:
