@@ -118,3 +118,48 @@ def test_a_number_without_any_text_does_not_make_a_last_row_a_booking(tmp_path: 
 
     assert "TOTAL_SUSPECTED" in bare.flags
     assert "TOTAL_SUSPECTED" not in told.flags
+
+
+@pytest.mark.parametrize("status", ["Approved", "Payment accepted", "Geaccepteerd"])
+def test_what_is_agreed_to_may_not_be_booked_beside_rows_that_are(
+    tmp_path: Path, status: str
+) -> None:
+    head = "Date,Description,Amount,Status\n"
+
+    beside = read_bytes(tmp_path, head + STATUS.format("Completed", status))
+    alone = read_bytes(tmp_path, head + STATUS.format(status, status))
+    declined = read_bytes(tmp_path, head + STATUS.format(status, "Declined"))
+
+    assert "STATUS_UNKNOWN" in beside.flags
+    assert "STATUS_UNKNOWN" not in alone.flags + declined.flags
+
+
+@pytest.mark.parametrize("empty", ["Payee", "Payee,City"])
+def test_the_number_of_an_account_beside_a_text_makes_a_last_row_no_booking(
+    tmp_path: Path, empty: str
+) -> None:
+    bare = "," * empty.count(",")
+    rows = "".join(
+        f"2026-03-1{n},4711{n},Text {n},-{n}.50,{name}{bare and ',Rome'}\n"
+        for n, name in enumerate(SHOPS[:5], start=1)
+    )
+    head = f"Date,Reference,Text,Amount,{empty}\n"
+
+    of_account = read_bytes(tmp_path, f"{head}{rows}2026-03-31,40300123,Position,482.50,{bare}\n")
+    of_booking = read_bytes(tmp_path, f"{head}{rows}2026-03-31,47119,Position,482.50,{bare}\n")
+
+    assert "TOTAL_SUSPECTED" in of_account.flags
+    assert "TOTAL_SUSPECTED" not in of_booking.flags
+
+
+@pytest.mark.parametrize(
+    "label", ["Balance as of 31/03/2026", "Saldo al 31.03.2026", "Saldo per 31-03-2026"]
+)
+def test_the_name_of_a_balance_with_its_day_is_that_of_a_row_that_is_one(
+    tmp_path: Path, label: str
+) -> None:
+    rows = "".join(f"2026-03-1{n},Text {n},-{n}.50\n" for n in range(1, 6))
+
+    read = read_bytes(tmp_path, f"Date,Text,Amount\n{rows}2026-03-31,{label},482.50\n")
+
+    assert len(read.canonicals) == 5

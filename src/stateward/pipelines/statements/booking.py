@@ -63,6 +63,10 @@ FAILED = frozenset(
     zrušeno elutasítva törölve başarısız ακυρώθηκε απορρίφθηκε отказ скасовано відхилено gagal dibatalkan 실패 취소
     取消 失敗 נדחה בוטל مرفوض ملغي ملغاة""".split()
 ) | {"payment failed", "transaction failed"}
+# What a card or a bank agrees to is booked later: beside rows that are booked, it may be still to come.
+ACCEPTED = frozenset(
+    "approved accepted geaccepteerd aceptado aceito accettato accepté akzeptiert onaylandı 승인".split()
+)
 NOT_BOOKED = PENDING | FAILED
 KNOWN = BOOKED | NOT_BOOKED
 # Words that say so in any column; the others mean too much else.
@@ -314,6 +318,12 @@ def _kind(text: str) -> str:
         return ""
     # "Payment canceled" is no payment that was made: what failed or waits goes before what is done.
     return kinds[0] if kinds else ""
+
+
+def is_accepted(text: str) -> bool:
+    """Whether a status says that a row was agreed to, and not that it is done."""
+    words = {text.strip().casefold(), *text.casefold().replace("_", " ").split()}
+    return not words.isdisjoint(ACCEPTED) and words.isdisjoint(BOOKED - ACCEPTED)
 
 
 def is_denied(text: str) -> bool:

@@ -30,6 +30,7 @@ _CURRENCY = re.compile(
 # What it says of the unit: whole numbers of cents.
 _MINOR = re.compile(r"(?i)[ _]?(?:in[ _])?(?:pence|cents?|centimes?|minor(?:[ _]units?)?)$")
 # What may follow a label in its own cell: a date, or a word before one.
+_DAY = re.compile(r"[0-9]{1,4}[./-][0-9]{1,2}")
 _LABEL_TAIL = re.compile(
     r"(?i)(?:\b(?:as of|as at|as on|at|on|am|vom|per|au|du|del|al|en|a|on date|inr|eur|usd|gbp|chf)\b"
     r"|[0-9./:\-–€$£\s])+$"
@@ -176,10 +177,14 @@ def is_available(text: str) -> bool:
 @lru_cache(maxsize=1 << 14)
 def whole_fact(text: str) -> str:
     """The fact that a text names with nothing else beside it but a date: a shop called "Total Wine" names none."""
-    label = simplify(_LABEL_TAIL.sub("", text[:HEADING_CHARS_MAX].strip(" *=:|")))
+    text = text[:HEADING_CHARS_MAX].strip(" *=:|")
+    bare = _LABEL_TAIL.sub("", text)
+    label = simplify(bare)
     if not label:
         return ""
     found = words().facts.get(label, "")
+    if not found and _DAY.search(text[len(bare) :]) and role_of(bare) == "balance":
+        return "closing"  # "Balance as of 31/03/2026": no name of a column tells a day
     if found or " " not in label:
         return found
     rest = " ".join(w for w in label.split() if w not in MONTHS)

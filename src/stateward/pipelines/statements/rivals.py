@@ -181,24 +181,49 @@ def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms
         ("last", booked[-1], booked[:-1]),
     ):
         bare = [i for i, cell in enumerate(edge) if not cell.strip()]
-        if _is_of_one_booking(layout, edge) and not _is_sum_of_others(layout, edge, others, terms):
+        is_sum = _is_sum_of_others(layout, edge, others, terms)
+        if _is_of_one_booking(layout, edge, others) and not is_sum:
             continue
-        if sum(all(cells[i].strip() for cells in others) for i in bare) < EDGE_EMPTY_MIN:
+        lacking = sum(all(cells[i].strip() for cells in others) for i in bare)
+        if lacking + (lacking > 0 and _has_odd_number(layout, edge, others)) < EDGE_EMPTY_MIN:
             continue
-        if not _has_no_other_side(layout, edge) or _is_sum_of_others(layout, edge, others, terms):
+        if is_sum or not _has_no_other_side(layout, edge):
             return name
     return ""
 
 
-def _is_of_one_booking(layout: ColumnLayout, cells: Cells) -> bool:
-    """Whether a row has a text and the number of a booking, or the account of its other side, as no balance has."""
+def _is_of_one_booking(layout: ColumnLayout, cells: Cells, others: Sequence[Cells]) -> bool:
+    """Whether a row has a text and the number of a booking, or the account of its other side, as no balance has.
+
+    The number of a booking looks like those of other bookings, and the account of the other side is not in each row:
+    else they are those of the account itself.
+    """
     named = (layout.description, *layout.texts, *layout.kinds, layout.counterparty)
     if not any(cells[i].strip() for i in named if i >= 0 and i != layout.reference):
         return False  # the number may be that of the account
-    if layout.reference >= 0 and any(map(str.isdigit, cells[layout.reference])):
-        return True
-    places = (i for i in range(layout.width) if i != layout.account)
-    return any(_OTHER_IBAN.fullmatch(cells[i].strip()) for i in places)
+    if layout.reference >= 0 and any(map(str.isdigit, number := cells[layout.reference].strip())):
+        numbers = {each[layout.reference].strip() for each in others}
+        if number not in numbers and _shape(number) in set(map(_shape, numbers)):
+            return True
+    return any(
+        _OTHER_IBAN.fullmatch(cells[i].strip())
+        and len({cells[i].strip(), *(each[i].strip() for each in others)}) > 1
+        for i in range(layout.width)
+        if i != layout.account
+    )
+
+
+def _has_odd_number(layout: ColumnLayout, cells: Cells, others: Sequence[Cells]) -> bool:
+    """Whether a row has a number of another shape than all other rows, which have one shape."""
+    if layout.reference < 0 or not any(map(str.isdigit, cells[layout.reference])):
+        return False
+    shapes = {_shape(each[layout.reference].strip()) for each in others}
+    return len(shapes) == 1 and _shape(cells[layout.reference].strip()) not in shapes
+
+
+def _shape(number: str) -> str:
+    """A number with each digit alike and each letter alike."""
+    return "".join("0" if c.isdigit() else "a" if c.isalpha() else c for c in number)
 
 
 _OTHER_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}")

@@ -622,6 +622,13 @@ class StatementTable:
                 f"rows have the status {unknown[0]!r}, and nothing tells whether they are booked"
             )
             self._reading.problems.append(StatementProblem(code="STATUS_UNKNOWN", message=message))
+        booked = {word for word in words if booking.is_known(word)}
+        booked -= {word for word in booked if booking.booking_status(word)}
+        accepted = sorted(filter(booking.is_accepted, booked))
+        if accepted and len(accepted) < len(booked):
+            done = min(booked - {*accepted})
+            message = f"rows are {accepted[0]!r} and others {done!r}: the former may not be booked"
+            self._reading.problems.append(StatementProblem(code="STATUS_UNKNOWN", message=message))
 
     def _read_odd(
         self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
