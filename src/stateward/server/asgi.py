@@ -7,7 +7,7 @@ from copy import copy
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
 
 from litestar import Litestar, Request, Response
 from litestar.connection import ASGIConnection
@@ -56,6 +56,7 @@ from stateward.server.auth import (
 from stateward.server.description import Document, describe
 from stateward.server.executors import overload_refusal
 from stateward.server.extra_routes import LoadedRoutes, PageOf
+from stateward.server.plain_calls import PlainCalls, plain_calls, respond
 from stateward.server.problems import Refusal, refusal_of
 from stateward.server.resources import records_of, routes_of
 from stateward.server.service import Service
@@ -67,6 +68,7 @@ from stateward.settings import Settings
 FURTHER = ("stateward.server.metrics", "stateward.server.webhooks")
 DETAIL_CHARS_MAX = 500
 HTML = "text/html"
+Connection: TypeAlias = "ASGIConnection[Any, Any, Any, Any]"
 ID_PARAMETER = re.compile(r"\{(\w+_id):str\}")
 
 
@@ -102,6 +104,7 @@ def _with_routes(plugins: tuple[Plugin, ...], body_bytes_max: int) -> Litestar:
     own = _routes(plugins)
     app = _register(own, body_bytes_max)
     note_queries(app, own)
+    app.state.plain_calls = plain_calls(app, app.state.queries)
     app.state.short_ids = {
         **dict.fromkeys(("record_id", *_id_fields(plugins), *_own_ids(plugins)), find_records),
         **{name: find for module in (batches, keys, *_further()) for name, find in module.FINDERS},
@@ -139,22 +142,24 @@ def _let_in(app: ASGIApp) -> ASGIApp:
     """
 
     async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
-        service: Service = scope["litestar_app"].state.service
+        state = scope["litestar_app"].state
+        service: Service = state.service
         place = _Place(service, is_needed=not _is_light(scope))
         place.take()
-        connection = ASGIConnection[Any, Any, Any, Any](scope, receive, send)
+        connection: Connection = ASGIConnection(scope, receive, send)
         try:
             await guard(connection, scope["route_handler"])
             if CALLER not in scope["state"]:
                 await app(scope, place.left_while(receive), place.left_at(send))
                 return
+            known: PlainCalls = state.plain_calls
             with ExitStack() as places:
                 try:
                     _take_places(service, scope, places)
                 except Refusal:
                     await confirm_caller(connection)
                     raise
-                await app(scope, receive, send)
+                await respond(app, known, scope, receive, send)
         finally:
             place.leave()
 

@@ -29,6 +29,7 @@ from stateward.core.model import PERSON, Fields, Record, clean_text
 from stateward.server.executors import Condition
 from stateward.server.extra_routes import ExtraRoutes
 from stateward.server.listening import LOOPBACK, is_loopback
+from stateward.server.plain_calls import whole_response
 from stateward.server.problems import Refusal
 from stateward.server.service import Service, shown_hash
 from stateward.server.short_ids import SHORT_ID, complete_ids
@@ -54,6 +55,7 @@ CSRF_HEADER = "x-csrf-token"
 PROBES = frozenset({"/healthz", "/readyz"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 KEY_CHARS = re.compile(r"[\x21-\x7e]{1,255}")
+PORT_OF_HOST = re.compile(r":\d+$")
 QUOTED = re.compile(r'".+"')
 ENTITY_TAG = re.compile(r'\s*(?:\*|(?P<weak>W/)?"(?P<version>[0-9]{1,18})")\s*')
 TAG_LIST = re.compile(r'(?:W/)?"([^"]*)"')
@@ -61,6 +63,7 @@ TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 # A larger document is not taken in for who might be refused at its end.
 ASSUMED_BYTES_MAX = 1 << 20
 NO_KEY = ""
+NO_KEY_HASH = shown_hash(NO_KEY)
 KEY_OVER = "this key is unknown, expired or revoked"
 FOREIGN_PAGE = "pages of other sites may not call this service without a key"
 BEARER = 'Bearer realm="stateward"'
@@ -153,7 +156,7 @@ def line_of(service: Service, extra: ExtraRoutes | None, scope: Scope) -> Turns 
     elif b"cookie" in headers and (token := _session_token(service, scope)):
         is_known = shown_hash(token) in service.known_sessions
     else:
-        is_known = line is service.turns and shown_hash(NO_KEY) in service.known_keys
+        is_known = line is service.turns and NO_KEY_HASH in service.known_keys
     return None if is_known else line
 
 
@@ -251,11 +254,15 @@ def _methods(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
 def check_host(service: Service, host: str) -> None:
     """Refuse a name that is not ours: a page of the web may have had it point here."""
     own = service.settings.api
-    name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
     is_local = is_loopback(own.host)
     if not is_local and not own.hosts:
         return  # there is no access without a key
-    if name.lower() not in {*LOOPBACK, own.host.lower(), *(each.lower() for each in own.hosts)}:
+    name = PORT_OF_HOST.sub("", host)
+    if name not in LOOPBACK and name.lower() not in {
+        *LOOPBACK,
+        own.host.lower(),
+        *(each.lower() for each in own.hosts),
+    }:
         raise Refusal(
             "wrong-host",
             f"this service is not called {clean_text(name, chars_max=80)!r}; add it to api.hosts",
@@ -369,13 +376,13 @@ async def _caller(
             return signed_in
         service.known_sessions.discard(shown_hash(token))
     is_local = is_loopback(service.settings.api.host)
-    was_open = is_assumed and shown_hash(NO_KEY) in service.known_keys
+    was_open = is_assumed and NO_KEY_HASH in service.known_keys
     if not was_open and await service.quick.ask(
         lambda app: _is_key_needed(
-            app, ahead if is_local else _no_read, was_open=shown_hash(NO_KEY) in service.known_keys
+            app, ahead if is_local else _no_read, was_open=NO_KEY_HASH in service.known_keys
         )
     ):
-        service.known_keys.pop(shown_hash(NO_KEY), None)
+        service.known_keys.pop(NO_KEY_HASH, None)
         raise Refusal(
             "unauthenticated",
             "a key is needed: send it as `Authorization: Bearer sw_…`",
@@ -632,8 +639,4 @@ def trace_of(request: Asked) -> str | None:
 
 def reply(answer: Answer) -> Response[Any]:
     """An answer as Litestar sends it."""
-    headers = dict(answer.headers)
-    media_type = headers.pop("Content-Type", "application/json")
-    return Response(
-        content=answer.body, status_code=answer.status, headers=headers, media_type=media_type
-    )
+    return whole_response(answer)

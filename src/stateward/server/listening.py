@@ -19,7 +19,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
-    if host.lower() in LOOPBACK:
+    if host in LOOPBACK or host.lower() in LOOPBACK:
         return True
     try:
         return ipaddress.ip_address(host).is_loopback

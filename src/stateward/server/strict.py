@@ -199,6 +199,8 @@ def check_address_text(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
     """Refuse an address that is no UTF-8: with what stands for the bytes it would silently name something else."""
     scope = connection.scope
     for part in (scope.get("raw_path", b""), scope.get("query_string", b"")):
+        if b"%" not in part and part.isascii():
+            continue
         try:
             unquote_to_bytes(part).decode("utf-8")
         except UnicodeDecodeError as error:
