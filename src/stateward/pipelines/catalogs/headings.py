@@ -279,6 +279,11 @@ def heading_row(rows: Sequence[Sequence[str]]) -> int | None:
     return at if at is not None and is_heading(first[at]) else None
 
 
+def names_columns_again(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the row below headings names the columns once more: a product has words only where it has no figures."""
+    return any(is_heading(cells) and not any(map(_DIGITS.fullmatch, cells)) for cells in rows[:1])
+
+
 def heading_row_by_content(rows: Sequence[Sequence[str]]) -> tuple[int, dict[str, int]] | None:
     """The place of a row of words below which columns hold products, and what its words do not say of them."""
     for at, cells in enumerate(rows[:HEADING_ROWS_MAX]):
@@ -309,6 +314,8 @@ def _best_places(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[st
     best: dict[str, tuple[int, int]] = {}
     for at, name in enumerate(names):
         role, rank = role_of(name)
+        if f"{simplify(name)} type" in simple and _are_typed_gtins(name, names, rows):
+            role, rank = "gtin", 0
         if (simplify(name) == "type" and simple >= WOOCOMMERCE) or _holds_kinds(rows, at):
             role, rank = "kind", 0
         if role == "price" and not GROSS.isdisjoint(simplify(name).split()):
@@ -322,6 +329,13 @@ def _best_places(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[st
         if role and (role not in best or rank < best[role][0]):
             best[role] = rank, at
     return best
+
+
+def _are_typed_gtins(name: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a column beside it, as `Product ID Type` is to `Product ID`, says of each cell that it is a GTIN."""
+    types = [simplify(each) for each in names].index(f"{simplify(name)} type")
+    told = cells_of(rows, types)
+    return bool(told) and all(GTINS.issuperset(simplify(cell).split()) for cell in told)
 
 
 def plan_of(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 READER_VERSION = (
-    10  # to be increased by a change after which the same bytes give other observations
+    11  # to be increased by a change after which the same bytes give other observations
 )
 NOTES_MAX = 20
 NOTE_CHARS_MAX = 300
@@ -97,6 +97,7 @@ class ParseSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     reader: int = READER_VERSION
     rows: int = 0
     blank_rows: int = 0
+    repeated_headings: int = 0
     columns: dict[str, str] = {}  # heading to role; "" where it has none
     decimal: str = "."
     decimal_why: str = ""
@@ -116,6 +117,7 @@ class CatalogReading:
         self.currency = ""
         self.currency_why = ""
         self.blank_rows = 0
+        self.repeated_headings = 0
         self.decisions: list[str] = []
         self.problems: list[Problem] = []
 

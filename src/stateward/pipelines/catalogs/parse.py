@@ -124,6 +124,7 @@ def _summary(reading: CatalogReading, prices: _PriceSample, count: int) -> Parse
         format=reading.format,
         rows=count,
         blank_rows=reading.blank_rows,
+        repeated_headings=reading.repeated_headings,
         columns=reading.columns,
         decimal=vote.decimal if vote.is_sure else "",
         decimal_why=vote.why,
@@ -155,6 +156,7 @@ def _log(job: Job, reading: CatalogReading, about: ParseSummary) -> None:
         decimal_why=about.decimal_why,
         currency=about.currency,
         blank_rows=about.blank_rows,
+        repeated_headings=about.repeated_headings,
     )
     for problem in about.problems[:PROBLEMS_LOGGED_MAX]:
         row = problem.where.row if problem.where else None

@@ -11,6 +11,7 @@ from stateward.pipelines.catalogs.headings import (
     currency_above,
     heading_row,
     heading_row_by_content,
+    names_columns_again,
     number_by_content,
     plan_of,
 )
@@ -51,8 +52,15 @@ def table_observations(
     if first is None or found is None:
         raise no_catalog("no row names a SKU, GTIN or handle beside a title or a price")
     at, by_content = found
-    plan = plan_of(first.rows[at], reading.format, first.rows[at + 1 :], by_content=by_content)
-    maker = RowMaker(plan, reading)
+    below = at + 1
+    # Flat files of marketplaces name each column twice: for people, and below it for the program that takes the file.
+    if names_columns_again(first.rows[below : below + 1]):
+        below += 1
+        reading.decisions.append(
+            f"row {first.first + at + 1} names the columns again and is no product"
+        )
+    plan = plan_of(first.rows[at], reading.format, first.rows[below:], by_content=by_content)
+    maker = RowMaker(plan, first.rows[at], reading)
     where = f"row {first.first + at}"
     if by_content:
         taken = ", ".join(
@@ -67,7 +75,7 @@ def table_observations(
     if not reading.currency and (named := currency_above(first.rows[:at])):
         reading.currency = named
         reading.currency_why = f"a line above the headings names {named}"
-    rest = RowBatch(first.rows[at + 1 :], first.first + at + 1, first.lines[at + 1 :], first.sheet)
+    rest = RowBatch(first.rows[below:], first.first + below, first.lines[below:], first.sheet)
     return maker.all_observations(rest, source)
 
 
@@ -80,8 +88,9 @@ def _headings_of(rows: Sequence[list[str]]) -> tuple[int, dict[str, int]] | None
 class RowMaker:
     """Makes observations of rows by the plan of their columns."""
 
-    def __init__(self, plan: ColumnPlan, reading: CatalogReading) -> None:
+    def __init__(self, plan: ColumnPlan, headings: list[str], reading: CatalogReading) -> None:
         self._width = plan.width
+        self._headings = headings
         self._others = plan.others
         self._places = [plan.places.get(role) for role in ROLES]
         self._orders = plan.orders
@@ -149,9 +158,17 @@ class RowMaker:
             )
             places = [*map(ProductPlace, numbers, known, repeat(batch.sheet))]
         full = [any(cells) for cells in batch.rows]
-        if all(full):
+        # Exports of several pages that were put together have the same headings above each part.
+        repeated = batch.rows.count(self._headings)
+        if all(full) and not repeated:
             return batch.rows, places
         self._reading.blank_rows += full.count(False)
+        if repeated:
+            self._reading.repeated_headings += repeated
+            full = [
+                is_full and cells != self._headings
+                for is_full, cells in zip(full, batch.rows, strict=True)
+            ]
         return [*compress(batch.rows, full)], [*compress(places, full)]
 
     def _fault(self, cells: list[str]) -> str:
