@@ -120,3 +120,30 @@ def test_a_heading_that_begins_with_about_stays_where_no_contact_follows(tmp_pat
     (page,) = read(tmp_path, a_page("Posted 4 May 2026", more=more)).pages
 
     assert "built in 1911" in page["text"]
+
+
+@pytest.mark.parametrize(
+    "anchor", ['<a class="hash-link" href="#how"></a>', '<a href="#how">¶</a>']
+)
+def test_a_heading_that_links_to_itself_stays_in_the_text(tmp_path: Path, anchor: str) -> None:
+    more = f"<h2>How rotation works{anchor}</h2><p>{LONG}</p><p>{LONG}</p>"
+
+    text = read(tmp_path, a_page("Posted 4 May 2026", more=more)).text()
+
+    assert "How rotation works\n" in text
+    assert "¶" not in text
+
+
+def test_the_lead_in_the_header_of_an_article_is_its_first_paragraph(tmp_path: Path) -> None:
+    lead = "The open-air pool of the town was to be closed, and then 412 people bought it together."
+    header = (
+        "<header><h1>A day at the works</h1>"
+        f'<p class="lead">{lead}</p><p>By <a href="/a">Ann Lee</a>, who has written for this paper about many pools '
+        "and works since 2019.</p><ul><li>Share</li></ul></header>"
+    )
+    body = f"<article>{header}<p>{LONG}</p><p>{LONG}</p></article>"
+
+    text = read(tmp_path, f"<html><body>{body}</body></html>".encode()).text()
+
+    assert text.startswith(f"{lead}\nThe committee met")
+    assert "written for this paper" not in text

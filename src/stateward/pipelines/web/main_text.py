@@ -5,9 +5,8 @@ trafilatura finds it. What it gives depends on the page alone: not on the day on
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import unescape
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -26,10 +25,10 @@ from stateward.pipelines.web.page_frame import (
 )
 from stateward.pipelines.web.posts import with_all_posts
 from stateward.pipelines.web.rivals import doubts_of
+from stateward.pipelines.web.shown_page import as_shown, paragraph_text
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-    from lxml.html import HtmlElement
 
 TEXT_CHARS_MAX = 1_000_000
 META_CHARS_MAX = 500
@@ -41,23 +40,12 @@ MAIN_CHARS_MIN = 80
 # A main text that is so many times shorter than the paragraphs of its page is looked for once more, less strictly.
 LOST_FACTOR = 3
 PRECISION, RECALL = "precision", "recall"
-CELL_CHARS_MIN = 200  # of a cell that holds a text, and no value of a table
 # How much more the element that a page marks as its article must have for it to be taken instead.
 ARTICLE_FACTOR, ARTICLE_CHARS_MIN = 2, 1500
 _BESIDE = (
     "nav", "aside", "footer", "header", "form", "button", "figure", "script", "style", "noscript", "template",
 )  # fmt: skip
 _BLOCKS = ("p", "blockquote", "h2", "h3", "li")
-_INLINE = ("span", "b", "i", "em", "strong", "q")
-_BOXES = ("div", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "section", "blockquote", "pre")
-_NO_TEXT = frozenset({"script", "style", "svg", "noscript", "template"})
-# What stands within a line: a box with nothing else in it is a paragraph by another name.
-_IN_LINE = frozenset({
-    "a", "abbr", "b", "br", "cite", "code", "em", "font", "i", "img", "ins", "kbd", "mark", "q", "s", "small", "span",
-    "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
-})  # fmt: skip
-BOX_CHARS_MIN = 120
-_SENTENCE_ENDS = frozenset(".!?\u2026\u201d\u00bb\"')\u3002")
 # A day after every page: the library would otherwise take today, and give another date tomorrow.
 LAST_DAY = "2099-12-31"
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})")
@@ -71,8 +59,6 @@ _LONG_TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9]{0,20})\s[^<>]{20000,}>?")
 # Many elements that open and hold nothing: parsers close each of them by looking at all before it.
 _EMPTY_TAGS = re.compile(r"(?:<(p|li|br|td|tr|dd|dt|option)>\s*){20,}", re.IGNORECASE)
 _HIDDEN = re.compile(r"<(script|style|!--)", re.IGNORECASE)
-_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_HIDING = re.compile(rf"\shidden[\s=>/]|{_HIDDEN_STYLE.pattern}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"<html[^>]{0,500}?\blang\s*=\s*[\"']?([a-zA-Z]{2})", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -194,7 +180,7 @@ def read_page(page: CapturedPage) -> PageText:
     html = _XML_DECLARATION.sub("", decode_page(page)).replace("\x00", "")
     html = _EMPTY_TAGS.sub(r"<\1>", _LONG_TAG.sub(r"<\1>", html))
     _check_structure(html)
-    found = _extract(_as_shown(html), page.url)
+    found = _extract(as_shown(html), page.url)
     text, is_main = found.get("text", ""), True
     if len(text) < MAIN_CHARS_MIN:
         whole = _whole_text(html)
@@ -437,122 +423,6 @@ def _without_hidden(html: str) -> str:
     return "".join([*parts, html[at:]])
 
 
-def _as_shown(html: str) -> str:
-    """The page without what it hides, and with its tables of cells that hold whole texts as plain boxes.
-
-    Such tables place menu, text and footer; as a table, all of it would be one text.
-    """
-    from lxml import etree
-    from lxml import html as parser
-
-    try:
-        root = parser.document_fromstring(html)
-    except (etree.ParserError, etree.XMLSyntaxError, ValueError, TypeError):
-        return html
-    changes = _drop_hidden(root) if _HIDING.search(html) else 0
-    changes += _unfold_layout_tables(root) + _join_running_text(root)
-    return parser.tostring(root, encoding="unicode") if changes else html
-
-
-def _drop_hidden(root: "HtmlElement") -> int:
-    """Take away what is not shown; nothing where that is most of the text, which a script shows later."""
-    hidden = [
-        each
-        for each in root.iter("div", "p", "section", "article", "span", "ul", "table", "aside")
-        if "hidden" in each.attrib or _HIDDEN_STYLE.search(str(each.get("style", "")))
-    ]
-    known = frozenset(hidden)
-    outer = [each for each in hidden if known.isdisjoint(each.iterancestors())]
-    if 2 * sum(len(_paragraph(each)) for each in outer) > len(_paragraph(root)):
-        return 0
-    for each in outer:
-        each.drop_tree()
-    return len(outer)
-
-
-def _unfold_layout_tables(root: "_Element") -> int:
-    parts: dict[_Element, list[_Element]] = {}  # of each table, without those of tables in it
-    for part in root.iter("tbody", "thead", "tfoot", "tr", "td", "th"):
-        if (table := next(part.iterancestors("table"), None)) is not None:
-            parts.setdefault(table, []).append(part)
-    layouts = [table for table, own in parts.items() if any(map(_holds_text, own))]
-    for table in layouts:
-        for part in (table, *parts[table]):
-            part.tag = "div"
-    return len(layouts)
-
-
-def _join_running_text(root: "HtmlElement") -> int:
-    """Give a text back what the library takes away with elements inside of it.
-
-    It drops an empty element (an icon, the target of a link, a formula as picture) with the text behind it, and a day
-    or label with its words, and looks for text in no box that has none but its own.
-    """
-    from lxml import etree
-
-    empty = [
-        each
-        for each in root.iter(*_INLINE, *_BOXES)
-        if each.text is None and each.tail and not any(map(str.strip, _own_texts(each)))
-    ]
-    for each in empty:
-        if each.tag in _INLINE:
-            each.drop_tree()
-        else:
-            each.tail, tail = None, each.tail
-            each.addnext(gap := etree.Element("br"))
-            gap.tail = tail
-    inside = [each for each in root.iter("time", "label") if _runs_on(each)]
-    for each in inside:
-        each.tag = "span"
-    alone = [each for each in root.iter("div") if _is_paragraph_of_its_own(each)]
-    # Where boxes hold most of the text, the library looks into all of them, also those of few words.
-    if sum(len(_paragraph(each)) for each in root.iter("p")) < sum(
-        map(len, map(_paragraph, alone))
-    ):
-        alone = []
-    for each in alone:
-        each.tag = "p"
-    return len(empty) + len(inside) + len(alone)
-
-
-def _own_texts(element: "_Element") -> Iterator[str]:
-    """The texts inside of an element that a browser shows."""
-    for each in element.iter():
-        if isinstance(each.tag, str) and each.tag not in _NO_TEXT:
-            yield each.text or ""
-        if each is not element:
-            yield each.tail or ""
-
-
-def _runs_on(element: "_Element") -> bool:
-    """Whether an element stands within a sentence: words are before and behind it in the same paragraph."""
-    parent, before = element.getparent(), element.getprevious()
-    if parent is None or parent.tag not in ("p", "li", "td", "dd", "blockquote"):
-        return False
-    ahead = (parent.text if before is None else before.tail) or ""
-    return _WORDS.search(ahead) is not None and _WORDS.search(element.tail or "") is not None
-
-
-def _is_paragraph_of_its_own(box: "_Element") -> bool:
-    """Whether a box holds sentences and nothing but what stands in a line."""
-    if any(each.tag not in _IN_LINE for each in box.iterdescendants()):
-        return False
-    text = _paragraph(box)
-    linked = sum(len(_paragraph(each)) for each in box.iter("a"))
-    return len(text) >= BOX_CHARS_MIN and text[-1] in _SENTENCE_ENDS and 4 * linked < len(text)
-
-
-def _holds_text(part: "_Element") -> bool:
-    """Whether a cell holds long paragraphs, or any below a heading; a value of a table may be two short ones."""
-    if part.tag not in ("td", "th"):
-        return False
-    paragraphs = sum(1 for _ in islice(part.iter("p"), 2))
-    if paragraphs and next(part.iter("h1"), None) is not None:
-        return True
-    return paragraphs == 2 and len(_paragraph(part)) >= CELL_CHARS_MIN
-
-
 def _extract(html: str, url: str) -> dict[str, str]:
     """What the library finds: without what may be boilerplate, unless hardly anything is left of the page then."""
     found = _extraction(html, url, favor=PRECISION)
@@ -615,12 +485,12 @@ class _MarkedText(NamedTuple):
         except (etree.ParserError, etree.XMLSyntaxError, ValueError, TypeError):
             return cls()
         etree.strip_elements(root, etree.Comment, *_BESIDE, with_tail=False)
-        chars = sum(len(_paragraph(each)) for each in root.iter("p"))
+        chars = sum(len(paragraph_text(each)) for each in root.iter("p"))
         articles = [*root.iter("article")]
         if len(articles) != 1:
             return cls(chars)
         outer = [each for each in articles[0].iter(*_BLOCKS) if not _is_inner(each)]
-        return cls(chars, "\n".join(filter(None, map(_paragraph, outer))))
+        return cls(chars, "\n".join(filter(None, map(paragraph_text, outer))))
 
     def is_more_of(self, text: str) -> bool:
         """Whether the article has what was found, and far more: the library takes some long texts for boilerplate."""
@@ -629,10 +499,6 @@ class _MarkedText(NamedTuple):
             return False
         lines = (" ".join(line.split()) for line in text.splitlines())
         return 2 * sum(len(line) for line in lines if line in self.article) > len(text)
-
-
-def _paragraph(element: "_Element") -> str:
-    return " ".join("".join(map(str, element.itertext())).split())
 
 
 def _is_inner(element: "_Element") -> bool:
