@@ -12,9 +12,9 @@ from stateward.workers.sdk import Completed
 from tests.pipelines.catalogs.reading import read
 
 FLAT_FILE = (
-    ("TemplateType=kitchen", "Version=2026.1", "Do not change the top 3 rows."),
-    ("Seller SKU", "Product ID", "Product ID Type", "Product Name", "Standard Price", "Currency", "Part Number"),
-    ("item_sku", "external_product_id", "external_product_id_type", "item_name", "standard_price", "currency", "part_number"),
+    ("TemplateType=kitchen", "Version=2026", "Do not change the top 3 rows."),
+    ("Seller SKU", "Product ID", "Product ID Type", "Product Name", "Standard Price", "Currency", "MPN"),
+    ("item_sku", "external_product_id", "external_product_id_type", "item_name", "standard_price", "currency", "mpn"),
     ("B-1", "4006381333931", "EAN", "Bowl", "3.50", "GBP", "P1"),
     ("B-2", "4006381333932", "EAN", "Mill", "4.50", "GBP", "P2"),
     ("", "9780306406157", "ISBN", "Book on mills", "9.00", "GBP", "P3"),
