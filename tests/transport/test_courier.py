@@ -53,40 +53,56 @@ class Handed:
         return self._channel.broadcasts()
 
 
-def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> None:
-    broker = MemoryBroker()
-    channel = Channel(MemoryEngine(broker, consumer="w", lease_s=60.0), clock=lambda: 1)
-    database = SqliteDatabase(MEMORY)
+class Idle:
+    """A worker that does nothing; how many rows of work there were each time its children were to begin."""
+
+    info = WorkerInfo(
+        id="w", host="", pid=1, life="", runners=(), slots=9, inline_slots=9, started_at=1, seen_at=1
+    )  # fmt: skip
+    returned = 0
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._bus = Bus(database)
+        self.rows: list[int] = []
+
+    def accept(self, work: object) -> None: ...
+
+    def tend(self) -> None:
+        self.rows.append(len(self._bus.assigned_work("w", limit=10)))
+
+
+def open_courier(channel: Channel, database: SqliteDatabase, worker: Idle, folder: Path) -> Courier:
     reporter = Reporter(channel, worker="w", prefix="stateward", clock=lambda: 1)
-
-    class Idle:
-        """A worker that does nothing."""
-
-        info = WorkerInfo(
-            id="w", host="", pid=1, life="", runners=(), slots=9, inline_slots=9, started_at=1, seen_at=1
-        )  # fmt: skip
-        returned = 0
-
-        def accept(self, work: object) -> None: ...
-
-    courier = Courier(
+    return Courier(
         channel,
         Handed(channel),  # type: ignore[arg-type]
         CourierConfig(heartbeat_s=60.0, lease_s=180.0),
         database=database,
         outputs=RemoteOutputs(database, reporter, shared=None),
         reporter=reporter,
-        artifacts=Folder(tmp_path),
-        worker=Idle(),
+        artifacts=Folder(folder),
+        worker=worker,
     )
 
+
+def work_of(version: int) -> Envelope:
+    work = Work(
+        record_id="r", version=version, machine="m", stage="s", running="r", runner="m.s", worker="relay-1",
+        created_at=0, rank=0, timeout_s=60.0,
+    )  # fmt: skip
+    return encode(WORK, WorkMessage(work=work), id_="1", source="/", subject="r", at=1)
+
+
+def open_channel() -> Channel:
+    return Channel(MemoryEngine(MemoryBroker(), consumer="w", lease_s=60.0), clock=lambda: 1)
+
+
+def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> None:
+    channel, database = open_channel(), SqliteDatabase(MEMORY)
+    courier = open_courier(channel, database, Idle(database), tmp_path)
+
     for version in (2, 4, 3):
-        work = Work(
-            record_id="r", version=version, machine="m", stage="s", running="r", runner="m.s", worker="relay-1",
-            created_at=0, rank=0, timeout_s=60.0,
-        )  # fmt: skip
-        message = encode(WORK, WorkMessage(work=work), id_="1", source="/", subject="r", at=1)
-        channel.publish(STREAM, [message])
+        channel.publish(STREAM, [work_of(version)])
         courier.prepare()
         courier.flush()
 
@@ -102,6 +118,19 @@ def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> Non
         assert left == ([4] if delivery == 2 else [])
 
     assert channel.depth(STREAM) == 0
+    database.close()
+
+
+def test_a_child_begins_before_the_row_of_its_work_is_written(tmp_path: Path) -> None:
+    channel, database = open_channel(), SqliteDatabase(MEMORY)
+    worker = Idle(database)
+    courier = open_courier(channel, database, worker, tmp_path)
+    channel.publish(STREAM, [work_of(1)])
+
+    courier.prepare()
+
+    assert worker.rows == [0]
+    assert [each.version for each in Bus(database).assigned_work("w", limit=10)] == [1]
     database.close()
 
 

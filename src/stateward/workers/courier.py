@@ -78,6 +78,9 @@ class Performer(Protocol):
     def accept(self, work: Sequence[Work]) -> None:
         """Take work that is assigned to it."""
 
+    def tend(self) -> None:
+        """Begin with what its children can take now."""
+
 
 class Poison(msgspec.Struct, frozen=True, gc=False):
     """A message that cannot be worked on, why, and what the coordinator is told of its attempt, if anything."""
@@ -250,6 +253,10 @@ class Courier:
                 continue
             self._take(each, message, coming)
         work = list(coming.work.values())
+        has_begun = not (coming.is_repeated or coming.overtaken)
+        if has_begun:  # its child runs while its row is written, which nothing looks for before
+            self._worker.accept(work)
+            self._worker.tend()
         with self._database.transaction():
             if coming.overtaken:
                 self._bus.withdraw(coming.overtaken)
@@ -258,7 +265,9 @@ class Courier:
                 self._bus.reassign(work)
             elif work:
                 self._bus.send(work, told=self._worker.info.id)
-        if not coming.is_repeated:  # else it looks itself, for it must stop something first
+        if not (
+            has_begun or coming.is_repeated
+        ):  # then it looks itself: it must stop something first
             self._worker.accept(work)
 
     def _take(self, received: Received, message: WorkMessage, coming: Coming) -> None:
