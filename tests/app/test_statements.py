@@ -24,12 +24,16 @@ class Counter:
         self.round_trips = 0
         self.is_on = False
         pipeline, result = Session._pipeline, Session._result
-        command, prepared = Session.command, Session.statement
+        command, prepared, push = Session.command, Session.statement, Session.push
 
         def piped(session: Session, queued: Sequence[Queued]) -> object:
             self._sent(*(each.sql for each in queued))
             self.round_trips += self.is_on
             return pipeline(session, queued)
+
+        def pushed(session: Session) -> None:
+            self._sent(*(each.sql for each in session.queued))
+            push(session)
 
         def commanded(session: Session, sql: str) -> None:
             self._sent(*sql.split(";"))
@@ -48,6 +52,7 @@ class Counter:
 
         for name, counted in (
             ("_pipeline", piped), ("command", commanded), ("statement", stated), ("_result", answered),
+            ("push", pushed),
         ):  # fmt: skip
             monkeypatch.setattr(libpq.Session, name, counted)
 
