@@ -58,12 +58,15 @@ class Foresight:
         unknown = [each for each in record_ids if each not in self._known]
         if not (unknown and self._is_worth_it) or self._ticks() < self._from:
             return
-        epoch = self._database.ask_ahead("SELECT epoch FROM current_epoch")
+        # One that has risen since is found where it is required: it does so when a coordinator starts.
+        is_new = self._epoch is None
+        epoch = self._database.ask_ahead("SELECT epoch FROM current_epoch") if is_new else None
         among, given = self._database.among("id", unknown)
         found = self._database.rows(f"SELECT {RECORD_COLUMNS} FROM records WHERE {among}", **given)
         for record in records_of(found).values():
             self._keep(record)
-        self._epoch = int(epoch.rows()[0][0] or 0)
+        if epoch is not None:
+            self._epoch = int(epoch.rows()[0][0] or 0)
 
     def hold(self, record_ids: Sequence[str]) -> Locked | None:
         """Lock one record and go on as if it were as known; None if that is not known, or there are several."""

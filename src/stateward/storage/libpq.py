@@ -145,6 +145,13 @@ class Session:
         """What was queued and not sent yet."""
         return tuple(self._queue)
 
+    def put(self, queued: "Queued") -> bool:
+        """Queue a statement, unless it is time to send what is queued."""
+        if len(self._queue) >= QUEUE_MAX - 1:
+            return False
+        self._queue.append(queued)
+        return True
+
     def later(self, *queued: "Queued") -> None:
         """Queue statements; a failure of one is raised by the statement that they travel with."""
         self._queue += queued
@@ -290,7 +297,8 @@ class Session:
 
         Before the first of them is named: a name that is given anew means another statement.
         """
-        new = len(wanted - self._names.keys())
+        # One by one: a difference of both would look at all that are prepared.
+        new = sum([each not in self._names for each in wanted])
         if new and len(self._names) + new > PREPARED_MAX:
             self._pgconn.send_query(b"DEALLOCATE ALL")
             self._result()
@@ -391,6 +399,7 @@ TOKENS = re.compile(
 )
 # Type OIDs from pg_type. For 0 the server derives the type from the statement.
 UNKNOWN, BOOL, BYTEA, INT8, FLOAT8, TEXT_ARRAY, INT8_ARRAY = 0, 16, 17, 20, 701, 1009, 1016
+NULL: tuple[int, Param] = (UNKNOWN, None)
 
 
 def number_params(sql: str, params: dict[str, object]) -> tuple[str, list[Param], tuple[int, ...]]:
@@ -426,7 +435,7 @@ def number_names(sql: str) -> tuple[str, tuple[str | tuple[str, ...], ...]]:
 def _dump(value: object) -> tuple[int, Param]:
     """The type of a parameter (for text and NULL the statement decides) and its text form."""
     if value is None:
-        return UNKNOWN, None
+        return NULL
     if isinstance(value, str):
         return UNKNOWN, check_text(value).encode()
     if isinstance(value, bool):
@@ -463,6 +472,13 @@ LINE_ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 
 def to_cell(cell: Cell) -> Param:
     """One cell as text."""
+    # What nearly all cells are, without the type that `_dump` finds as well.
+    if cell is None:
+        return None
+    if isinstance(cell, str):
+        return check_text(cell).encode()
+    if type(cell) is int:  # and no boolean
+        return b"%d" % cell
     return _dump(cell)[1]
 
 

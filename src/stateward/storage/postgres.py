@@ -69,6 +69,7 @@ from stateward.storage.postgres_sql import (
     overwrite_sql,
     params_of,
     quoted_names,
+    requiring,
     update_sql,
 )
 from stateward.storage.postgres_wakeups import PostgresWakeup, known_topics
@@ -105,6 +106,9 @@ ADMINISTRATOR = "; an administrator must run: "
 
 BEGIN = Queued("BEGIN", ())  # sent with the first statement of the transaction
 COMMIT = Queued("COMMIT", ())
+# Gives a transaction its number, as its first write would: by that what is sent later knows that it was begun.
+NUMBER = Queued("SELECT pg_current_xact_id()::text", ())
+AS_RUNNER = Queued(f"SET LOCAL ROLE {RUNNER_ROLE}", ())
 
 T = TypeVar("T")
 
@@ -273,11 +277,11 @@ class PostgresDatabase:
     def as_worker(self) -> Iterator[None]:
         """Inside a transaction: statements with the rights of the runners' role, until the `with` ends."""
         # LOCAL: a connection whose `with` was never left must not stay a runner's for its next transaction.
-        self._use().later(Queued(f"SET LOCAL ROLE {RUNNER_ROLE}", ()))
+        self._later(AS_RUNNER)
         yield
         # Not after a failure: the transaction is rolled back, and the role with it.
         role = "NONE" if self._role is None else self._role
-        self._use().later(Queued(f"SET LOCAL ROLE {role}", ()))
+        self._later(Queued(f"SET LOCAL ROLE {role}", ()))
 
     def _begin(self) -> None:
         with self._translate_errors():
@@ -351,11 +355,11 @@ class PostgresDatabase:
 
     def ask(self, sql: str, **params: object) -> PostgresAsked:
         pending = PostgresAsked(lambda: self._run(lambda session: session.flush()))
-        if not self._depth:  # nothing that it could travel with
-            pending.take(self.rows(sql, **params))
-            return pending
-        queued = Queued(*number_params(sql, params), take=pending.take)
-        self._run(lambda session: session.later(queued))
+        with self._lock:  # else the transaction may be that of another thread
+            if self._depth:
+                self._later(Queued(*number_params(sql, params), take=pending.take))
+            else:  # nothing that it could travel with
+                pending.take(self.rows(sql, **params))
         return pending
 
     def ask_ahead(self, sql: str, **params: object) -> PostgresAsked:
@@ -399,8 +403,17 @@ class PostgresDatabase:
 
     def _write(self, queued: Queued) -> None:
         """Execute a statement whose result is not waited for inside a transaction."""
-        is_alone = not self._depth
-        self._run(lambda session: session.now(queued) if is_alone else session.later(queued))
+        with self._lock:  # else the transaction may be that of another thread
+            if self._depth:
+                self._later(queued)
+            else:
+                self._run(lambda session: session.now(queued))
+
+    def _later(self, queued: Queued) -> None:
+        """Inside a transaction of this thread: let a statement travel with the next one that is waited for."""
+        session = self._session
+        if session is None or session.is_lost or not session.put(queued):
+            self._run(lambda own: own.later(queued))
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
         columns = tuple(table.columns.items())
@@ -456,9 +469,13 @@ class PostgresDatabase:
             joins = Joining(table.name, sql, len(params)) if len(keys) == 1 else None
             self._write(Queued(sql, params, joins=joins))
 
+    @property
+    def is_in_transaction(self) -> bool:
+        return self._depth > 0
+
     def require(self, condition: str, **params: object) -> None:
         """Go on as if a condition held: the server refuses what follows if it does not."""
-        self._write(Queued(*number_params(f"SELECT 1 / ({condition})::int", params)))
+        self._write(Queued(*number_params(requiring(condition), params)))
 
     def exchange(
         self, old: Keys, table: Table, rows: Sequence[Row], *, is_expected: bool = False
@@ -511,8 +528,10 @@ class PostgresDatabase:
         point(Point.TRANSITIONS_APPENDED)
         point(Point.LANES_ADVANCED)
 
-    def push(self) -> None:
+    def push(self, *, is_first: bool = False) -> None:
         """Let the server begin with what is queued, while we go on."""
+        if is_first:
+            self._later(NUMBER)
         self._run(lambda session: session.push())
 
     def flush(self) -> None:

@@ -183,6 +183,12 @@ def expected_sql(exchanging: str, place: int) -> str:
     return f"{with_parts}SELECT {_check('made', place)}"
 
 
+@lru_cache(maxsize=64)
+def requiring(condition: str) -> str:
+    """A division by zero unless a condition holds."""
+    return f"SELECT 1 / ({condition})::int"
+
+
 def _cells(columns: Columns, count: int, *, start: int = 0) -> str:
     """The rows that are given, as a select list: an array for each column, or for a single row its cells.
 
