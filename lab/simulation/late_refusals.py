@@ -6,7 +6,7 @@ all is decided in memory as if it were done, and nothing of that may outlive the
 
 from collections.abc import Mapping, Sequence
 
-from stateward.core.errors import StoreUnreachable
+from stateward.core.errors import StoreOvertaken
 from stateward.core.failpoints import Point, point
 from stateward.storage.database import Cell, Exchanged, Keys, Row, Table
 from stateward.storage.sqlite import SqliteDatabase
@@ -29,10 +29,10 @@ class LateRefusals(SqliteDatabase):
 
     def _try(self, sql: str, params: Sequence[Cell] | dict[str, Cell] = ()) -> list[Row]:
         if self._is_refused:
-            raise StoreUnreachable(REFUSED)
+            raise StoreOvertaken(REFUSED)
         return super()._try(sql, params)
 
-    def _refuse(self, error: StoreUnreachable) -> None:
+    def _refuse(self, error: StoreOvertaken) -> None:
         if not self.has_round_trips:
             raise error
         self._is_refused = True
@@ -49,7 +49,7 @@ class LateRefusals(SqliteDatabase):
         if not self._is_refused:
             try:
                 super().overwrite(table, rows, expected=expected, column=column)
-            except StoreUnreachable as error:
+            except StoreOvertaken as error:
                 self._refuse(error)
 
     def exchange(
@@ -61,7 +61,7 @@ class LateRefusals(SqliteDatabase):
         if not self._is_refused:
             found = super().exchange(old, table, rows, is_expected=False)
             if not all(found.are_new):
-                self._refuse(StoreUnreachable(REFUSED))
+                self._refuse(StoreOvertaken(REFUSED))
         return Exchanged([True] * len(rows), [True] * len(rows))
 
     def require(self, condition: str, **params: object) -> None:
@@ -69,7 +69,7 @@ class LateRefusals(SqliteDatabase):
         if not self._is_refused:
             try:
                 super().require(condition, **params)
-            except StoreUnreachable as error:
+            except StoreOvertaken as error:
                 self._refuse(error)
 
     def append(

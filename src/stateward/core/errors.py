@@ -12,6 +12,7 @@
     ├── InvalidCorrection        a reviewer's values that cannot be right; holds a sentence for each field
     ├── StoreError               the database cannot be used
     │   ├── StoreUnreachable     it does not answer, or cannot be opened
+    │   │   ├── StoreOvertaken   another writer changed what was relied on; nothing was written
     │   │   └── ArtifactsUnreachable   object storage does not answer, or refuses its credentials or bucket
     │   ├── StoreFull            the disk is full; nothing half-written, and waiting may help
     │   │   └── StoreBroken      a write or sync failed: what the disk holds is unknown until the store is reopened
@@ -174,6 +175,10 @@ class StoreError(StatewardError):
 
 class StoreUnreachable(StoreError):
     """The database does not answer or cannot be opened."""
+
+
+class StoreOvertaken(StoreUnreachable):
+    """Another writer changed what was relied on; nothing is written, and it may be done again at once."""
 
 
 class ArtifactsUnreachable(StoreUnreachable):

@@ -19,8 +19,11 @@ class Batch:
     they were.
     """
 
-    def __init__(self, *, now: Micros) -> None:
+    def __init__(self, *, now: Micros, may_foresee: bool = False) -> None:
         self.now = now
+        self.may_foresee = may_foresee
+        """Whether a new record may be dispatched as if all workers were still idle: it is done again if not."""
+        self.is_foreseen = False
         self.records: dict[str, Record] = {}
         self.changed: set[str] = set()
         self.taken: Counter[tuple[str, str]] = Counter()

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.core.decide import begin, decide, rank_of, take_on, upgrade
-from stateward.core.errors import ConcurrentModification, InvalidRequest
+from stateward.core.errors import ConcurrentModification, InvalidRequest, StoreOvertaken
 from stateward.core.failpoints import Point, point
 from stateward.core.machine import Machine
 from stateward.core.model import (
@@ -154,7 +154,18 @@ class Coordinator:
         The unique constraint decides which of two concurrent submissions creates the record, not a look-up before.
         What a worker has a free slot for is dispatched in the same transaction; the answer is the record as it began.
         """
-        batch = Batch(now=self._clock())
+        # Who submits within a larger transaction could not do it again.
+        if len(submissions) == 1 and not self._store.database.is_in_transaction:
+            batch = Batch(now=self._clock(), may_foresee=True)
+            try:
+                return self._submit(submissions, batch)
+            except StoreOvertaken:
+                if not batch.is_foreseen:
+                    raise
+                self.dispatcher.forget_idle()
+        return self._submit(submissions, Batch(now=self._clock()))
+
+    def _submit(self, submissions: Sequence[Submission], batch: Batch) -> list[Submitted]:
         with self._store.transaction():
             for submission in submissions:
                 batch.change(self._begin(submission, batch.now).change)

@@ -5,6 +5,7 @@ It decides nothing about a record: it adds dispatches and work to the batch of a
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
@@ -20,10 +21,17 @@ from stateward.engine.capacity import Capacity, LeaseTracker, LocalWorker
 from stateward.engine.coordinator_config import CoordinatorConfig
 from stateward.engine.earlier_items import EarlierIndex, Found
 from stateward.engine.registry import MachineRegistry
-from stateward.storage.database import Asked
+from stateward.storage.database import Asked, Known
 from stateward.storage.pauses import stages_waited_for
 from stateward.storage.store import Store
-from stateward.transport import NO_WORKER, Bus, Orphan, workers_and_load
+from stateward.transport import (
+    NO_WORKER,
+    Bus,
+    Orphan,
+    WorkerInfo,
+    runners_column,
+    workers_and_load,
+)
 from stateward.workers.routes import is_of_one_machine, source_types_of_one_machine
 
 WORKER_LOST = "WORKER_LOST"
@@ -31,6 +39,29 @@ WORKER_LOST = "WORKER_LOST"
 HAND_OVER_PAUSE_S = 0.05
 # After a whole line was read for what other machines could do: for how many times as long it is not read again.
 PASS_PAUSE = 9
+
+
+# For how long it is known which workers there are, once they were all idle.
+IDLE_KNOWN_S = 5.0
+OVERTAKEN_PAUSE_S = 1.0  # after something was otherwise than known: other submissions come, too
+
+# Everything that a submission looks at before it hands its record to this worker. The epoch last: it is held from then.
+_IS_IDLE = (
+    "CASE WHEN NOT EXISTS (SELECT 1 FROM work) AND NOT EXISTS (SELECT 1 FROM pauses)"
+    " AND (SELECT machine FROM records WHERE waiting IS NOT NULL ORDER BY machine, waiting, rank LIMIT 1) IS NULL"
+    " AND EXISTS (SELECT 1 FROM workers WHERE id = :id AND life = :life AND NOT is_draining AND slots = :slots"
+    " AND inline_slots = :inline_slots AND CAST(runners AS text) = :runners)"
+    " THEN (SELECT epoch FROM current_epoch) = :epoch ELSE FALSE END"
+)
+
+
+class Idle(NamedTuple):
+    """What a submission found that nothing else was under way for."""
+
+    workers: Sequence[WorkerInfo]
+    silent: AbstractSet[str]
+    epoch: int
+    until: float
 
 
 class AskedQueue(NamedTuple):
@@ -74,27 +105,78 @@ class Dispatcher:
         """Whether records may wait for a stage although the last turn dispatched what it could."""
         self._waited_for: set[tuple[str, str]] = set()
         self._hand_over_at = ticks()
+        self._idle: Idle | None = None
+        self._foresees_at = ticks()
         self._pass_at: dict[tuple[str, str], float] = {}
 
     def dispatch_new(self, batch: Batch) -> None:
         """Dispatch new records where nothing waits before them: the turn and the commit of a dispatch are saved.
 
         Whatever has a reason to go first, a record of any stage or lost work, leaves it to the next turn of a
-        coordinator to choose by rank.
+        coordinator to choose by rank. What is foreseen fails with `StoreOvertaken` where it is otherwise.
         """
         if not self._config.hands_over or self._ticks() < self._hand_over_at:
+            return
+        if batch.may_foresee and self._dispatch_foreseen(batch):
             return
         answers = self._bus.ask_workers_and_load()
         batch.epoch, paused, waiting = self._store.ask_epoch_and_queue()
         capacity, load = self._capacity(answers)
+        if not (load or paused.rows() or waiting.rows()):
+            self._note_idle(answers, batch.epoch)
         is_free = capacity.is_available and not _has_orphans(load)
         if not is_free or (waiting.rows() and self._is_waited_for()):
             self._hand_over_at = self._ticks() + HAND_OVER_PAUSE_S
             return
-        arrived = not_paused(batch.arrived(), paused)
-        self._assign(
-            [arrived[place] for place in self._stages if place in arrived], capacity, batch
-        )
+        self._assign(self._workable(not_paused(batch.arrived(), paused)), capacity, batch)
+
+    def _workable(
+        self, arrived: Mapping[tuple[str, str], Sequence[Record]]
+    ) -> list[Sequence[Record]]:
+        """The records that wait for a stage which workers do."""
+        return [arrived[place] for place in self._stages if place in arrived]
+
+    def _note_idle(self, answers: Asked, epoch: Asked) -> None:
+        if self._store.database.has_round_trips and self._ticks() >= self._foresees_at:
+            workers, _ = workers_and_load(answers)
+            self._idle = Idle(
+                workers=workers,
+                silent=self._leases.expired(workers),
+                epoch=int(epoch.rows()[0][0] or 0),
+                until=self._ticks() + IDLE_KNOWN_S,
+            )
+
+    def _dispatch_foreseen(self, batch: Batch) -> bool:
+        """Dispatch the new record of a batch if it is known that workers were idle, and have the server compare."""
+        idle = self._idle
+        if idle is None or self._ticks() >= idle.until:
+            return False
+        queues = self._workable(batch.arrived())
+        # Which machine does work of one machine is known by looking at all of them.
+        if any(
+            self._is_of_one_machine(each, each.waiting or "") for queue in queues for each in queue
+        ):
+            return False
+        self._assign(queues, Capacity(idle.workers, {}, silent=idle.silent), batch)
+        chosen = {each.worker for each in batch.sent}
+        for worker in (each for each in idle.workers if each.id in chosen):
+            self._store.database.require(
+                _IS_IDLE,
+                id=worker.id,
+                life=worker.life,
+                slots=worker.slots,
+                inline_slots=worker.inline_slots,
+                runners=runners_column(worker),
+                epoch=idle.epoch,
+            )
+            self._store.database.push(is_first=True)
+            batch.epoch = Known([(idle.epoch,)])
+            batch.is_foreseen = True
+        return batch.is_foreseen
+
+    def forget_idle(self) -> None:
+        """What was foreseen was otherwise."""
+        self._idle, self._foresees_at = None, self._ticks() + OVERTAKEN_PAUSE_S
 
     def _is_waited_for(self) -> bool:
         """Whether a record waits for a stage that workers do and that is not paused."""

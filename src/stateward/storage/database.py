@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from stateward.core.errors import StoreUnreachable
+from stateward.core.errors import StoreOvertaken
 from stateward.core.failpoints import Point, point
 
 Cell: TypeAlias = str | int | float | bytes | bool | None
@@ -214,10 +214,14 @@ class Database(Protocol):
         `is_expected` nothing is waited for: that one was not there, or not new, is an error as of `require`.
         """
 
+    @property
+    def is_in_transaction(self) -> bool:
+        """Whether a transaction is open, of whichever thread: who fails in it takes all of it along."""
+
     def require(self, condition: str, **params: object) -> None:
         """Go on as if a condition held; that it does not is an error, of this call or of a later one up to the commit.
 
-        It is looked at where this is called in the order of statements, and `StoreUnreachable` where it does not hold.
+        It is looked at where this is called in the order of statements, and `StoreOvertaken` where it does not hold.
         """
 
     def append(
@@ -228,8 +232,11 @@ class Database(Protocol):
         It may be done as late as with the commit. What reads the history in the same transaction calls `flush`.
         """
 
-    def push(self) -> None:
-        """Inside a transaction that has locked or written: let the server begin with what is not waited for."""
+    def push(self, *, is_first: bool = False) -> None:
+        """Inside a transaction: let the server begin with what is not waited for.
+
+        What was asked so far must lock or write a row; `is_first`: it only reads, and the transaction will write.
+        """
 
     def flush(self) -> None:
         """Do what `append` was asked for so far."""
@@ -283,7 +290,7 @@ def exchange_in_two(
         are_new = iter(database.insert_new(table, own))
         found = Exchanged(were_there, [is_there and next(are_new) for is_there in were_there])
         if is_expected and not all(found.are_new):
-            raise StoreUnreachable("a row was changed by another writer; try again")
+            raise StoreOvertaken("a row was changed by another writer; try again")
         return found
 
 

@@ -7,7 +7,13 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
-from stateward.core.errors import StoreError, StoreFull, StoreMismatch, StoreUnreachable
+from stateward.core.errors import (
+    StoreError,
+    StoreFull,
+    StoreMismatch,
+    StoreOvertaken,
+    StoreUnreachable,
+)
 from stateward.storage.database import Row
 from stateward.storage.lanes import LANES_GONE
 from stateward.storage.libpq import Session, check_text
@@ -141,8 +147,13 @@ SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], 
         "space and try again",
     ),
     (
-        # The division is that of `overwrite_sql`.
-        (errors.DeadlockDetected, errors.SerializationFailure, errors.DivisionByZero),
+        # That of `overwrite_sql` and `requiring`.
+        (errors.DivisionByZero,),
+        StoreOvertaken,
+        "{where} rolled this back to resolve a conflict with another writer ({words}); try again",
+    ),
+    (
+        (errors.DeadlockDetected, errors.SerializationFailure),
         StoreUnreachable,
         "{where} rolled this back to resolve a conflict with another writer ({words}); try again",
     ),

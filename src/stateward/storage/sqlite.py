@@ -22,6 +22,7 @@ from stateward.core.errors import (
     StoreError,
     StoreFull,
     StoreMismatch,
+    StoreOvertaken,
     StoreUnreachable,
 )
 from stateward.core.failpoints import Point, point
@@ -321,7 +322,7 @@ class SqliteDatabase:
         self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
     ) -> None:
         if not all(self.update(table, rows, expected=expected, column=column)):
-            raise StoreUnreachable(f"{self._path}: a row was changed by another writer; try again")
+            raise StoreOvertaken(f"{self._path}: a row was changed by another writer; try again")
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         return self._each(_delete_sql(table.name, tuple(by) or table.key), keys)
@@ -336,10 +337,14 @@ class SqliteDatabase:
         """Delete rows, and write others in the place of those that were there."""
         return exchange_in_two(self, old, table, rows, is_expected=is_expected)
 
+    @property
+    def is_in_transaction(self) -> bool:
+        return self._depth > 0
+
     def require(self, condition: str, **params: object) -> None:
         """Go on if a condition holds: there is no round trip to save."""
         if not self.rows(f"SELECT {condition}", **params)[0][0]:
-            raise StoreUnreachable(f"{self._path}: a row was changed by another writer; try again")
+            raise StoreOvertaken(f"{self._path}: a row was changed by another writer; try again")
 
     def _each(self, sql: str, rows: Sequence[Row]) -> list[bool]:
         """Execute a statement for each row; for each, whether it changed anything.
@@ -388,7 +393,7 @@ class SqliteDatabase:
             raise StoreMismatch(LANES_GONE)
         point(Point.LANES_ADVANCED)
 
-    def push(self) -> None:
+    def push(self, *, is_first: bool = False) -> None:
         """Nothing: nothing is put off."""
 
     flush = push

@@ -503,7 +503,7 @@ def _worker_row(worker: WorkerInfo) -> Row:
         worker.host,
         worker.pid,
         worker.life,
-        _encode(worker.runners).decode(),
+        runners_column(worker),
         worker.slots,
         worker.inline_slots,
         worker.started_at,
@@ -511,6 +511,11 @@ def _worker_row(worker: WorkerInfo) -> Row:
         worker.is_draining,
         worker.via,
     )
+
+
+def runners_column(worker: WorkerInfo) -> str:
+    """The runners of a worker, as its row has them."""
+    return _encode(worker.runners).decode()
 
 
 def _worker(row: Row) -> WorkerInfo:
