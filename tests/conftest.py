@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,11 +18,31 @@ from psycopg.conninfo import conninfo_to_dict
 from lab.memory import memory_folder
 from lab.postgres import Cluster, MissingPostgres, Server, cluster
 from stateward.workers import fork_server, sdk
-from tests.scheduling import ByFile, align, longest_first, name_apart, scheduler, stagger
+from tests.scheduling import (
+    ByFile,
+    align,
+    longest_first,
+    name_apart,
+    scheduler,
+    send_what_counts,
+    stagger,
+)
 from tests.servers import Run
 from tests.sqlite_template import copies_of_a_template, migrated_each_time
 
 RUN = pytest.StashKey[Run]()
+
+# The plugin that shuffles tests also seeds generators of data that it finds installed. No test draws from those that
+# dependencies brought; to load them takes each process of a run half a second, and to seed them each test its share.
+with pytest.MonkeyPatch.context() as _patch:
+    for _name in ("faker", "polyfactory"):
+        _patch.setitem(sys.modules, _name, None)
+    import pytest_randomly
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.register(pytest_randomly, "shuffling")
+
 
 # `make test` draws the same examples every time: whoever changes a file must not be stopped by a rare fault of another.
 # `make test-long` draws other ones, and more of them, on every run.
@@ -48,6 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[RUN] = Run(Path(folder), controller=controller)
         number, count = int(handed["workerid"].removeprefix("gw")), handed["workercount"]
         config.args[:] = stagger(config.args, number=number, count=count)
+        send_what_counts(config)
 
 
 def draw_nothing_from_the_code() -> None:

@@ -1,8 +1,9 @@
-"""Which tests run together in one process of a run."""
+"""Which tests run together in one process of a run, and what its processes tell each other."""
 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, SupportsIndex
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
@@ -32,6 +33,48 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc] # xdist has no types
         if file in SPREAD:
             return nodeid
         return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+    def add_node_collection(self, node: object, collection: Sequence[str]) -> None:
+        super().add_node_collection(node, collection)
+        if node in self.registered_collections:
+            self.registered_collections[node] = Numbered(self.registered_collections[node])
+
+
+class Numbered(list[str]):
+    """Tests that know their places: each is looked up once, and there are thousands."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        super().__init__(tests)
+        self._places = {test: place for place, test in enumerate(tests)}
+
+    def index(self, value: str, start: SupportsIndex = 0, stop: SupportsIndex = -1, /) -> int:
+        return self._places[value]
+
+
+def send_what_counts(config: pytest.Config) -> None:
+    """Keep a process of a run from telling what nothing is done with: that a test begins, is set up and torn down.
+
+    Of six messages a test these are three, and the process that gets them all spends most of its time with them.
+    """
+    option = config.option
+    if option.verbose > 0 or option.durations is not None or option.xmlpath:
+        return
+    # Its class is not that of `xdist.remote`, whose source each process executes under another name.
+    (interactor,) = (
+        each for each in config.pluginmanager.get_plugins() if hasattr(each, "sendevent")
+    )
+    send = interactor.sendevent
+
+    def send_if_it_counts(name: str, **told: Any) -> None:  # noqa: ANN401 - as given
+        if name != "logstart" and not is_mere_progress(told.get("data")):
+            send(name, **told)
+
+    interactor.sendevent = send_if_it_counts
+
+
+def is_mere_progress(report: dict[str, Any] | None) -> bool:
+    """Whether it says only that a test, about which more is to come or was said, was set up or torn down."""
+    return report is not None and report["outcome"] == "passed" and report["when"] != "call"
 
 
 def scheduler(config: pytest.Config, log: object) -> ByFile | None:

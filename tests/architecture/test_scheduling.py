@@ -1,8 +1,19 @@
 """A run in several processes has the same tests in each, whichever folder it began with."""
 
+import sys
 from pathlib import Path
 
-from tests.scheduling import FIRST, SPREAD, TESTS, TOGETHER, stagger
+import pytest
+
+from tests.scheduling import (
+    FIRST,
+    SPREAD,
+    TESTS,
+    TOGETHER,
+    Numbered,
+    is_mere_progress,
+    stagger,
+)
 
 
 def test_each_process_begins_with_another_folder_and_collects_all() -> None:
@@ -37,3 +48,37 @@ def test_no_test_asks_again_for_the_health_checks_that_a_busy_machine_fails() ->
     ]
 
     assert asking == []
+
+
+@pytest.mark.parametrize(
+    ("when", "outcome", "is_told"),
+    [
+        ("setup", "passed", False),
+        ("setup", "skipped", True),
+        ("setup", "failed", True),
+        ("call", "passed", True),
+        ("call", "failed", True),
+        ("teardown", "passed", False),
+        ("teardown", "failed", True),
+    ],
+)
+def test_a_process_of_a_run_tells_all_that_counts(when: str, outcome: str, is_told: bool) -> None:
+    assert is_mere_progress({"when": when, "outcome": outcome}) is not is_told
+
+
+def test_messages_without_a_report_are_told() -> None:
+    assert not is_mere_progress(None)
+
+
+def test_a_test_is_found_in_its_place() -> None:
+    assert [Numbered(["one", "other"]).index(each) for each in ("other", "one")] == [1, 0]
+
+
+def test_the_plugin_that_shuffles_seeds_no_generators_that_no_test_draws_from(
+    pytestconfig: pytest.Config,
+) -> None:
+    shuffling = pytestconfig.pluginmanager.get_plugin("shuffling")
+
+    assert shuffling is sys.modules["pytest_randomly"]
+    assert not shuffling.have_faker
+    assert not shuffling.have_polyfactory
