@@ -148,9 +148,23 @@ def test_tls_and_a_password_are_used_and_a_wrong_one_is_refused(
     authority = Authority(tmp_path)
     chain, secret = authority.certify("localhost")
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    options = ["--tls", "--tlscert", chain, "--tlskey", secret, "--user", "me", "--pass", "p@ss"]
+    # On a busy machine a handshake may take longer than the two seconds after which this server hangs up.
+    config = tmp_path / "nats.conf"
+    config.write_text(
+        f'tls {{ cert_file: "{chain}", key_file: "{secret}", timeout: 60 }}\n'
+        'authorization { user: me, password: "p@ss", timeout: 60 }\n'
+    )
     with Broker(
-        lambda port, folder: [program, "-p", str(port), "-js", "-sd", str(folder), *options],
+        lambda port, folder: [
+            program,
+            "-c",
+            str(config),
+            "-p",
+            str(port),
+            "-js",
+            "-sd",
+            str(folder),
+        ],
         scheme="tls",
     ) as broker:
         engine = connect(f"tls://me:p%40ss@localhost:{broker.port}", consumer="one", lease_s=6.0)
