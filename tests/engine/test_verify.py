@@ -4,6 +4,7 @@ import json
 from contextlib import closing
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from stateward.core.chain import GENESIS
 from stateward.core.errors import StoreMismatch
@@ -24,55 +25,88 @@ def _planted(database: Database, sql: str) -> None:
     assert database.run(sql) > 0
 
 
+CHANGES = [
+    "UPDATE transitions SET source = 'parsed' WHERE seq = 3",
+    "UPDATE transitions SET target = 'error' WHERE seq = 3",
+    "UPDATE transitions SET trigger = 'parse.failed' WHERE seq = 3",
+    "UPDATE transitions SET actor = 'person:eve' WHERE seq = 3",
+    "UPDATE transitions SET at = at + 1 WHERE seq = 3",
+    "UPDATE transitions SET event_id = 'x' WHERE seq = 3",
+    "UPDATE transitions SET metadata = '{}' WHERE seq = 3",
+    "UPDATE transitions SET attempt = 9 WHERE seq = 3",
+    "UPDATE transitions SET epoch = 9 WHERE seq = 3",
+    "UPDATE transitions SET authority = 'runner' WHERE seq = 3",
+    "UPDATE transitions SET machine = 'contract' WHERE seq = 3",
+    "UPDATE transitions SET machine_version = 2 WHERE seq = 3",
+    "UPDATE transitions SET record_hash = 'x' WHERE seq = 3",
+    "UPDATE transitions SET prev_hash = 'x' WHERE seq = 3",
+    "UPDATE transitions SET hash = 'x' WHERE seq = 3",
+    "UPDATE transitions SET seq = 99 WHERE seq = 3",
+    "UPDATE transitions SET version = 99 WHERE seq = 3",
+    "UPDATE transitions SET record_id = 'UL_x' WHERE seq = 3",
+    "DELETE FROM transitions WHERE seq = 5",
+    "DELETE FROM records",
+    "DELETE FROM transitions",
+    "UPDATE records SET status = 'parsed'",
+    "UPDATE records SET version = 3",
+    "UPDATE records SET retry_count = 1",
+    "UPDATE records SET error_code = 'X'",
+    "UPDATE records SET error_message = 'X'",
+    "UPDATE records SET artifact = 'x'",
+    "UPDATE records SET labels = '{\"a\":1}'",
+    "UPDATE records SET fields = '{}'",
+    "UPDATE records SET outputs = '{}'",
+    "UPDATE records SET head = 'x'",
+    "UPDATE records SET rest = 'skipped'",
+    "UPDATE records SET created_at = 1",
+    "UPDATE records SET entered_at = 1",
+    "UPDATE records SET machine_version = 2",
+    "UPDATE records SET failed_from = 'parsing'",
+    "UPDATE records SET replaces = 'x'",
+    "UPDATE records SET dedupe = 'x'",
+    "UPDATE records SET last_retry_at = 1",
+    "UPDATE records SET priority = 99",
+    "UPDATE records SET waiting = 'parse'",
+    "UPDATE records SET due_at = 1",
+    "UPDATE lanes SET count = count - 1 WHERE count > 0",
+    "UPDATE lanes SET head = 'x' WHERE count > 0",
+    "DELETE FROM lanes WHERE count > 0",
+]
+# One of each kind. What is read is judged by the same code on every database; each column of PostgreSQL is tried by
+# `make test-long`.
+ON_EACH_DATABASE = {
+    "UPDATE transitions SET at = at + 1 WHERE seq = 3",
+    "UPDATE transitions SET metadata = '{}' WHERE seq = 3",
+    "UPDATE transitions SET hash = 'x' WHERE seq = 3",
+    "UPDATE transitions SET seq = 99 WHERE seq = 3",
+    "DELETE FROM transitions WHERE seq = 5",
+    "DELETE FROM records",
+    "UPDATE records SET status = 'parsed'",
+    "UPDATE records SET fields = '{}'",
+    "UPDATE records SET due_at = 1",
+    "UPDATE lanes SET head = 'x' WHERE count > 0",
+    "DELETE FROM lanes WHERE count > 0",
+}
+
+
+def planted_on(database: str, change: str) -> ParameterSet:
+    is_long = database != "sqlite" and change not in ON_EACH_DATABASE
+    is_long |= database == "memory"
+    return pytest.param(database, change, marks=pytest.mark.long if is_long else ())
+
+
+def test_one_change_of_each_kind_is_planted_on_each_database() -> None:
+    assert set(CHANGES) >= ON_EACH_DATABASE
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("open_database", "change"),
     [
-        "UPDATE transitions SET source = 'parsed' WHERE seq = 3",
-        "UPDATE transitions SET target = 'error' WHERE seq = 3",
-        "UPDATE transitions SET trigger = 'parse.failed' WHERE seq = 3",
-        "UPDATE transitions SET actor = 'person:eve' WHERE seq = 3",
-        "UPDATE transitions SET at = at + 1 WHERE seq = 3",
-        "UPDATE transitions SET event_id = 'x' WHERE seq = 3",
-        "UPDATE transitions SET metadata = '{}' WHERE seq = 3",
-        "UPDATE transitions SET attempt = 9 WHERE seq = 3",
-        "UPDATE transitions SET epoch = 9 WHERE seq = 3",
-        "UPDATE transitions SET authority = 'runner' WHERE seq = 3",
-        "UPDATE transitions SET machine = 'contract' WHERE seq = 3",
-        "UPDATE transitions SET machine_version = 2 WHERE seq = 3",
-        "UPDATE transitions SET record_hash = 'x' WHERE seq = 3",
-        "UPDATE transitions SET prev_hash = 'x' WHERE seq = 3",
-        "UPDATE transitions SET hash = 'x' WHERE seq = 3",
-        "UPDATE transitions SET seq = 99 WHERE seq = 3",
-        "UPDATE transitions SET version = 99 WHERE seq = 3",
-        "UPDATE transitions SET record_id = 'UL_x' WHERE seq = 3",
-        "DELETE FROM transitions WHERE seq = 5",
-        "DELETE FROM records",
-        "DELETE FROM transitions",
-        "UPDATE records SET status = 'parsed'",
-        "UPDATE records SET version = 3",
-        "UPDATE records SET retry_count = 1",
-        "UPDATE records SET error_code = 'X'",
-        "UPDATE records SET error_message = 'X'",
-        "UPDATE records SET artifact = 'x'",
-        "UPDATE records SET labels = '{\"a\":1}'",
-        "UPDATE records SET fields = '{}'",
-        "UPDATE records SET outputs = '{}'",
-        "UPDATE records SET head = 'x'",
-        "UPDATE records SET rest = 'skipped'",
-        "UPDATE records SET created_at = 1",
-        "UPDATE records SET entered_at = 1",
-        "UPDATE records SET machine_version = 2",
-        "UPDATE records SET failed_from = 'parsing'",
-        "UPDATE records SET replaces = 'x'",
-        "UPDATE records SET dedupe = 'x'",
-        "UPDATE records SET last_retry_at = 1",
-        "UPDATE records SET priority = 99",
-        "UPDATE records SET waiting = 'parse'",
-        "UPDATE records SET due_at = 1",
-        "UPDATE lanes SET count = count - 1 WHERE count > 0",
-        "UPDATE lanes SET head = 'x' WHERE count > 0",
-        "DELETE FROM lanes WHERE count > 0",
+        planted_on(database, change)
+        for change in CHANGES
+        for database in ("memory", "sqlite", "postgres")
     ],
+    indirect=["open_database"],
 )
 def test_verify_finds_a_planted_change(rig: Rig, change: str) -> None:
     rig.worker()
