@@ -86,29 +86,34 @@ class Mailer:
 
     def _connect(self) -> smtplib.SMTP:
         import smtplib
-        import ssl
 
-        context = ssl.create_default_context()
-        if self._ca_file is not None:
-            context.load_verify_locations(self._ca_file)
         if self._is_tls:
             server: smtplib.SMTP = smtplib.SMTP_SSL(
-                self._host, self._port, timeout=self._timeout_s, context=context
+                self._host, self._port, timeout=self._timeout_s, context=self._tls_context()
             )
         else:
             server = smtplib.SMTP(self._host, self._port, timeout=self._timeout_s)
         try:
-            self._log_in(server, context)
+            self._log_in(server)
         except BaseException:
             server.close()
             raise
         return server
 
-    def _log_in(self, server: smtplib.SMTP, context: ssl.SSLContext) -> None:
+    def _tls_context(self) -> ssl.SSLContext:
+        """Made where TLS is spoken alone: it reads all certificates of the system."""
+        import ssl
+
+        context = ssl.create_default_context()
+        if self._ca_file is not None:
+            context.load_verify_locations(self._ca_file)
+        return context
+
+    def _log_in(self, server: smtplib.SMTP) -> None:
         server.ehlo_or_helo_if_needed()
         is_encrypted = self._is_tls
         if not is_encrypted and server.has_extn("starttls"):
-            server.starttls(context=context)
+            server.starttls(context=self._tls_context())
             server.ehlo()  # the server may offer other extensions, such as AUTH, under TLS
             is_encrypted = True
         if self._user:
