@@ -5,7 +5,12 @@ import pytest
 from stateward.pipelines.contracts.ordinary import ordinary_flags
 from stateward.pipelines.contracts.remarks import remark_flags
 from stateward.pipelines.contracts.rules import default_rules
-from stateward.pipelines.contracts.states import state_flags
+from stateward.pipelines.contracts.states import (
+    family,
+    in_lower_case,
+    small_family,
+    state_flags,
+)
 from stateward.pipelines.kit.reader import text_document
 from tests.pipelines.contracts.capped import extracted, flags
 
@@ -232,3 +237,25 @@ def test_a_used_right_a_price_in_doubt_and_a_state_behind_a_label_wait(sentence:
 )
 def test_a_right_that_may_be_used_is_ordinary(sentence: str) -> None:
     assert codes(LETTER.format(head="", tail=sentence), "energy") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("ENTWURF", True),
+        ("Vorabzug des Vertragsentwurfs", True),
+        ("In Klärung", True),
+        ("IN KLÄRUNG", True),
+        ("\N{LATIN SMALL LETTER DOTLESS I}n Klärung", True),  # as poor scans have it
+        ("İN KLÄRUNG", True),
+        ("in Klärungen", False),
+        ("Straßenentwürfe", False),
+        ("zur Durch\N{LATIN SMALL LETTER LONG S}icht", True),
+        ("Bestätigung", False),
+    ],
+)
+def test_words_are_found_in_lower_case_as_without_regard_to_case(text: str, is_one: bool) -> None:
+    words = ["*entwurf*", "in {klärung|Prüfung}", "zur {ansicht|durchsicht}"]
+
+    assert bool(family(words).search(text)) is is_one
+    assert bool(small_family(words).search(in_lower_case(text))) is is_one

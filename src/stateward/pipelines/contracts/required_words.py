@@ -38,6 +38,7 @@ class SearchedText:
         for word in self._starts:
             for part in {word[at : at + CHARS] for at in range(len(word) - CHARS + 1)}:
                 self._holders.setdefault(part, []).append(word)
+        self._parts = frozenset(self._holders)
         self._places: dict[str, Sequence[int]] = {}
         self._heads: dict[int, SearchedText] = {}
 
@@ -55,12 +56,17 @@ class SearchedText:
         for words in groups:
             if min(map(len, words)) < CHARS:  # such a word is in every text
                 continue
-            places = {at for word in words for at in self._places_of(word)}
+            near = [word for word in words if word[:CHARS] in self._parts]
+            places = {at for word in near for at in self._places_of(word)}
             if not places:
                 return ()
             if self._is_aligned and len(places) <= PLACES_MAX:
                 found = _common_spans(found, list(_spans_around(sorted(places))))
         return list(_merge_spans((first, last + BEHIND_CHARS) for first, last in found))
+
+    def lacks(self, parts: Iterable[frozenset[str]]) -> bool:
+        """Whether the text has nothing of one of several sets of three characters in a row."""
+        return any(map(self._parts.isdisjoint, parts))
 
     def _places_of(self, word: str) -> Sequence[int]:
         """Where the words begin that hold a word."""
@@ -85,9 +91,24 @@ class RequiredWords(NamedTuple):
 
     pattern: re.Pattern[str]
     groups: tuple[tuple[str, ...], ...]
+    # How the words of each group begin: of nearly every pattern these tell at once that it is not in a document.
+    beginnings: tuple[frozenset[str], ...]
+
+    @classmethod
+    def of(cls, pattern: str) -> "RequiredWords":
+        """A pattern without regard to case."""
+        groups = required_words(pattern)
+        beginnings = tuple(
+            frozenset(word[:CHARS] for word in words)
+            for words in groups
+            if min(map(len, words)) >= CHARS
+        )
+        return cls(re.compile(pattern, re.IGNORECASE), groups, beginnings)
 
     def matches(self, searched: SearchedText) -> Iterator[re.Match[str]]:
         """All matches in a text."""
+        if searched.lacks(self.beginnings):
+            return
         for first, last in searched.spans(self.groups):
             yield from self.pattern.finditer(searched.text, first, last)
 
@@ -97,7 +118,7 @@ class DocumentPatterns:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = [
-            RequiredWords(re.compile(each, re.IGNORECASE), required_words(each))
+            RequiredWords.of(each)
             for pattern in patterns
             for each in _alternatives(pattern)  # each of them has words of its own
         ]
