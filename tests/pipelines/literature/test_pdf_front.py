@@ -106,6 +106,12 @@ def test_a_group_alone_or_among_other_words_is_no_author(line: str) -> None:
     assert names_of(line) == []
 
 
+@pytest.mark.parametrize("sign", ["*", " ", "and ", ", and A of the "])
+def test_a_long_line_of_marks_or_of_small_words_names_no_one_and_is_read_at_once(sign: str) -> None:
+    """Of 300,000 signs: what searches them once for each would take many minutes."""
+    assert names_of(f"Anna Weir and {sign * (300_000 // len(sign))}mills") == []
+
+
 def test_a_group_among_the_authors_of_a_pdf_is_marked_as_one(tmp_path: Path) -> None:
     page = a_page()
     page.text(60, 112, "Anna Weir, Ben Mill and the Weir Study Group", size=10)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from stateward.pipelines.literature.paper import Author
+from stateward.pipelines.literature.paper import Author, squeeze
 from stateward.pipelines.literature.sections import is_notice
 from stateward.pipelines.literature.text import Piece, join_lines
 
@@ -50,7 +50,7 @@ _TWO_PEOPLE = re.compile(rf"\s{_INITIALS}\s(?:{_NAME}\s){{2,}}{_INITIALS}\s")
 _BY = re.compile(r"^\s*by:?\s", re.IGNORECASE)
 # A group that signs behind people. Its last word says so: a plain group, team or network is more often an address.
 _GROUP = re.compile(
-    r"(?:[,;&]|\band\b|\bfor\b|\bon behalf of\b)\s*(?:(?:and|for|on behalf of)\s+)*(?:[Tt]he\s+)?"
+    r"(?:[,;&]|\band\b|\bfor\b|\bon behalf of\b)\s*(?:(?:and|for|on behalf of)\s+){0,2}(?:[Tt]he\s+)?"
     r"((?:[^\W\d_a-z][\w'\u2019/\u2010\u2011-]*\s+(?:(?:of|for|on|in|the|to)\s+){0,2}){1,8}"
     r"(?:Consortium|Collaboration|Collaborators|Investigators|Initiative|Task Force"
     r"|(?:Study|Studies|Trials?|Working|Writing|Steering) (?:Group|Committee|Team)))(?![^\W\d_])"
@@ -103,9 +103,9 @@ def _people_of(line: str) -> list[str] | None:
     """The people whom a line names; None if it names something else."""
     if _OTHER.search(line):
         return None
-    text = _MARKS.sub(" ", _GLUED.sub("", _DEGREES.sub("", _TIGHT.sub(" ", line))))
-    text = _BY.sub("", text)
-    parts = [" ".join(part.split()) for part in _PARTED.split(text)]
+    text = _MARKS.sub(" ", _GLUED.sub("", _DEGREES.sub("", _TIGHT.sub(" ", squeeze(line)))))
+    # Squeezed again: a run of blanks, as of marks that were taken out, would be searched once for each.
+    parts = _PARTED.split(_BY.sub("", squeeze(text)))
     names = [part.strip(" .") if not part.endswith(("Jr.", "Sr.")) else part for part in parts]
     names = [name for name in names if name]
     return names if all(map(_is_person, names)) else None
