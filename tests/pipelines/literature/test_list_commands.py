@@ -114,6 +114,14 @@ def test_a_folder_holds_papers_lists_and_folders(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["counts"] == {"added": 3, "refused": 1}
 
 
+def test_a_file_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
+    added = run(tmp_path / "data", "add", str(tmp_path / "tides.xml"), "99000002", "--json")
+
+    refused, other = json.loads(added.stdout)["papers"]
+    assert refused["reason"].endswith("and no address, and there is no such file")
+    assert (added.exit_code, other["outcome"]) == (1, "added")
+
+
 def test_a_list_that_is_submitted_as_a_paper_says_how_it_is_added(tmp_path: Path) -> None:
     path = tmp_path / "library.txt"
     path.write_text(BIBTEX)

@@ -99,7 +99,9 @@ def _add_word(
             return
         papers = read_list(path)
     else:
-        papers = [entry_of(word)]
+        entry = entry_of(word)
+        missing = f"{entry.fault}, and there is no such file" if entry.fault else ""
+        papers = [msgspec.structs.replace(entry, fault=missing)]
     iterator, count = iter(papers), 0
     while batch := list(islice(iterator, BATCH)):
         yield from service.add(batch, reason=reason)
