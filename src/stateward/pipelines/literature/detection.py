@@ -38,6 +38,7 @@ ROOTS = {
     "article": "jats", "pmc-articleset": "jats", "OAI-PMH": "jats", "PubmedArticleSet": "pubmed",
     "PubmedArticle": "pubmed", "PubmedBookArticle": "pubmed", "feed": "arxiv", "html": "html",
 }  # fmt: skip
+_JSON = re.compile(r'\{\s*"[^"\n]{1,200}"\s*:|\[\s*\{\s*"')
 _HTML = re.compile(r"\s*(?:<!doctype\s+html|<html[\s>]|<head[\s>]|<body[\s>])", re.IGNORECASE)
 
 
@@ -75,6 +76,12 @@ def format_of(head: bytes) -> str:
         return "trial"
     if text.startswith("<"):
         return _xml_format(text)
+    if _JSON.match(text):
+        raise _unsupported_error(
+            "JSON of an unknown kind; studies of ClinicalTrials.gov are read, and lists as RIS, BibTeX or CSV"
+        )
+    if text.startswith("#!"):
+        raise _unsupported_error("a script")
     return "list" if has_list_form(text) else "text"
 
 
