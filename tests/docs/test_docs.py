@@ -45,6 +45,7 @@ LONG_PAGES = {
     "grow-a-machine",
     "compare-contracts",
     "read-statements",
+    "drive-from-outside",
 }
 
 # Packages whose codes a record can carry. A code is written as a whole text in capitals; so are these few others.

@@ -26,6 +26,7 @@ from stateward.ledger import (
     verify,
 )
 from stateward.ledger.disk import Disk
+from stateward.ledger.record import METADATA_BYTES_MAX
 from tests.cli.shell import Shell
 from tests.ledger.builders import START, Clock, QuickDisk, a_ledger
 
@@ -387,8 +388,10 @@ def test_an_argument_that_is_no_text_is_refused(
 
 
 def test_the_limit_of_metadata_is_a_setting(tmp_path: Path) -> None:
-    big: dict[str, object] = {"text": "y" * 10_000_000}
-    with Ledger.open(tmp_path / "l", metadata_bytes_max=16 << 20, disk=QuickDisk()) as ledger:
+    big: dict[str, object] = {"text": "y" * 2 * METADATA_BYTES_MAX}
+    with Ledger.open(
+        tmp_path / "l", metadata_bytes_max=3 * METADATA_BYTES_MAX, disk=QuickDisk()
+    ) as ledger:
         ledger.record("doc:1", PENDING, metadata=big)  # type: ignore[arg-type]
         ledger.compact()
     with a_ledger(tmp_path / "l") as ledger:

@@ -18,15 +18,24 @@ from tests.ledger.old_ledgers import DyingDisk, Killed, an_old_ledger, moved
 from tests.ledger.proof.faults import FailingDisk
 
 
-@pytest.mark.parametrize("in_place", [True, False])
+# Between them the shorter ones take every step, and `make test-long` takes each of both ways.
+@pytest.mark.parametrize(
+    ("in_place", "first", "every"),
+    [
+        (True, 0, 2),
+        (False, 1, 2),
+        pytest.param(True, 0, 1, marks=pytest.mark.long),
+        pytest.param(False, 0, 1, marks=pytest.mark.long),
+    ],
+)
 def test_killed_at_any_step_it_goes_on_and_ends_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool, first: int, every: int
 ) -> None:
     monkeypatch.setattr("stateward.ledger.migrate.GROUP_LINES", 2)
     monkeypatch.setattr("stateward.ledger.migrate.LINES_AT_ONCE", 2)
     text = an_old_ledger(tmp_path / "whole").read_bytes()
     whole = moved(tmp_path / "whole" / "ledger.jsonl", in_place=True)
-    steps = 0
+    steps = first
     while True:
         folder = tmp_path / f"{in_place}{steps}"
         path = an_old_ledger(folder / "old")
@@ -49,7 +58,7 @@ def test_killed_at_any_step_it_goes_on_and_ends_the_same(
         assert lines == [1, 2, 4, 5, 6, 7, 12]
         assert verify(target).is_sound
         assert path.read_bytes() == text == Path(str(report.backup)).read_bytes()
-        steps += 1
+        steps += every
     assert steps > 25
 
 
