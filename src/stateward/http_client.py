@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from threading import Timer
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
@@ -197,7 +197,9 @@ def _exchange(
         raise ValueError(str(error)) from None
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     # A transport instead of a client: it follows no redirect, knows no proxy or cookie and adds no header.
-    transport = httpx2.HTTPTransport(verify=_tls_context(ca_file), trust_env=False)
+    is_tls = parts.scheme == "https"
+    verify = _tls_context(ca_file) if is_tls else _context_without_authorities()
+    transport = httpx2.HTTPTransport(verify=verify, trust_env=False)
     request = httpx2.Request(
         asked.method,
         named.copy_with(host=address or host, raw_path=path.encode()),
@@ -248,6 +250,12 @@ def _as_os_error(error: BaseException) -> OSError:
         # The pool of httpx2 raises `from None`, which hides the cause and keeps the context.
         below = below.__cause__ or below.__context__
     return InvalidResponse(str(error) or type(error).__name__)
+
+
+@cache
+def _context_without_authorities() -> ssl.SSLContext:
+    """For requests without TLS, which the transport wants one for too: no certificate is read for it."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @lru_cache(

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,22 @@ def test_the_reply_holds_status_headers_and_body() -> None:
     assert (received.path, received.body) == ("/hook/a[b]%20c?d=e", b"{}")
     assert received.headers["host"] == receiver.url.split("/")[2]
     assert set(received.headers) == {"host", "connection", "x-key", "content-length"}
+
+
+def test_certificates_are_read_for_tls_alone(tmp_path: Path) -> None:
+    missing = str(tmp_path / "no certificates")
+
+    with receiving() as receiver:
+        reply = post(
+            receiver.url, b"", {}, timeout_s=WAIT_S_MAX, body_bytes_max=1000, ca_file=missing
+        )
+        with pytest.raises(FileNotFoundError):
+            post(
+                receiver.url.replace("http:", "https:"), b"", {},
+                timeout_s=WAIT_S_MAX, body_bytes_max=1000, ca_file=missing,
+            )  # fmt: skip
+
+    assert reply.status == 204
 
 
 def test_a_name_is_not_looked_up_where_addresses_are_given() -> None:

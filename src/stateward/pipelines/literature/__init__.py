@@ -53,8 +53,7 @@ PLUGIN = Plugin(
     doc="Papers are fetched, parsed, validated, embedded and indexed.",
     machines=("stateward.ledger:DOCUMENT_MACHINE",),
     runners=("stateward.pipelines.literature.runners",),
-    # Beside what they need: the file whose locks they share (`politeness`).
-    preload=("stateward.pipelines.literature.stages", "stateward.pipelines.literature.politeness"),
+    preload=("stateward.pipelines.literature.preload",),
     options="stateward.pipelines.literature.settings:LiteratureSettings",
     configured="stateward.pipelines.literature.settings:ConfiguredLiterature",
     source_types=(
