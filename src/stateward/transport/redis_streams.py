@@ -24,6 +24,7 @@ from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import TimeoutError as TimedOut
 
 from stateward.core.errors import InvalidRequest
+from stateward.storage.pipe_wakeups import is_readable
 from stateward.telemetry import log
 from stateward.transport.engine import (
     DEAD_LETTERS_MAX,
@@ -120,11 +121,18 @@ class _Wire:
 
     def _is_lost(self) -> bool:
         """Whether the server closed the connection while nothing was asked."""
+        if not self._is_readable():
+            return False
         try:
             self._connection.can_read(0)
         except RedisError:
             return True
         return False
+
+    def _is_readable(self) -> bool:
+        """Whether something has come, if only the end. The client looks three times more, to tell which it is."""
+        own = self.fileno()
+        return own >= 0 and is_readable(own, timeout_s=0.0)
 
     def end(self, wait_s: float = 0.0) -> list[Any] | None:
         """The answer to what was begun; None if there is none yet or the connection was lost.
@@ -135,7 +143,8 @@ class _Wire:
             if self._late_at is None:
                 return None
             try:
-                if not self._connection.can_read(wait_s):
+                # What was read before with something else is not on the descriptor any more.
+                if not (self._is_readable() or self._connection.can_read(wait_s)):
                     if time.monotonic() < self._late_at:
                         return None
                     raise TimedOut("no answer")
@@ -320,23 +329,31 @@ class RedisEngine:
     def _claim(self, streams: Sequence[str]) -> list[Delivery]:
         """Take over what consumers left that were not heard from; asked of each stream a few times per lease."""
         now = time.monotonic()
-        taken: list[Delivery] = []
-        for stream in streams:
-            if now < self._claim_at.get(stream, 0.0):
-                continue
-            self._claim_at[stream] = now + self._lease_ms / 4000
-            _, entries, *_ = self._ensure_group(
-                [stream],
-                lambda stream=stream: self._redis.xautoclaim(  # type: ignore[misc]
-                    stream, GROUP, self._consumer, self._lease_ms, count=CLAIM_MAX
-                ),
+        due = [stream for stream in streams if now >= self._claim_at.get(stream, 0.0)]
+        if not due:
+            return []
+        self._claim_at.update(dict.fromkeys(due, now + self._lease_ms / 4000))
+        # All at once: a worker has dozens of streams, and a message that comes meanwhile waits for this.
+        commands: list[Command] = [
+            (
+                b"XAUTOCLAIM",
+                stream,
+                GROUP,
+                self._consumer,
+                self._lease_ms,
+                b"0-0",
+                b"COUNT",
+                CLAIM_MAX,
             )
-            taken += [
-                _delivery(stream, token, fields, self._count(stream, token))
-                for token, fields in entries
-                if fields is not None
-            ]
-        return taken
+            for stream in due
+        ]
+        answers = self._ensure_group(due, lambda: self._reading.ask(*commands))
+        return [
+            _delivery(stream, token, _fields(fields), self._count(stream, token))
+            for stream, (_, entries, *_) in zip(due, answers, strict=True)
+            for token, fields in entries
+            if fields is not None
+        ]
 
     def _count(self, stream: str, token: bytes) -> int:
         found = self._answer(lambda: self._redis.xpending_range(stream, GROUP, token, token, 1))
@@ -488,11 +505,15 @@ def _say_which(error: RedisError) -> Exception:
 def _deliveries(found: Any) -> list[Delivery]:  # noqa: ANN401 - an answer, which may be of any kind
     by_stream = found.items() if isinstance(found, dict) else found or ()  # RESP 3, RESP 2
     return [
-        _delivery(name.decode(), token, dict(zip(fields[::2], fields[1::2], strict=True)))
+        _delivery(name.decode(), token, _fields(fields))
         for name, entries in by_stream
         for token, fields in entries
         if fields is not None
     ]
+
+
+def _fields(found: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(found[::2], found[1::2], strict=True))
 
 
 def _delivery(
