@@ -57,6 +57,7 @@ from stateward.storage.postgres_server import (
     translate_error,
 )
 from stateward.storage.postgres_sql import (
+    PAIR,
     SCHEMA,
     Appended,
     Columns,
@@ -67,6 +68,7 @@ from stateward.storage.postgres_sql import (
     insert_sql,
     notifying,
     overwrite_sql,
+    pair_of,
     params_of,
     quoted_names,
     requiring,
@@ -523,8 +525,11 @@ class PostgresDatabase:
             else [*to_arrays(["bigint", "bigint"], lanes), *to_arrays(["text"], own)]
         )
         columns = tuple(table.columns.items())
-        params = [*params_of(columns, rows), *grown]
-        self._appended.append(Appended(table.name, columns, min(len(rows), 2), params, chained))
+        # One record that ends a stage and begins the next, or is opened and begins the first, has two rows.
+        is_pair = len(rows) == 2
+        given = pair_of(rows) if is_pair else params_of(columns, rows)
+        size = PAIR if is_pair else min(len(rows), 2)
+        self._appended.append(Appended(table.name, columns, size, [*given, *grown], chained))
         point(Point.TRANSITIONS_APPENDED)
         point(Point.LANES_ADVANCED)
 

@@ -14,6 +14,7 @@ from stateward.storage.libpq import Joining, Param, Queued, to_arrays, to_cell
 SCHEMA = "stateward"
 Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
 NOTHING: Mapping[str, str] = {}
+PAIR = -2  # two rows that are given by their cells, as one is
 PLACE = re.compile(r"\$([0-9]+)")
 
 
@@ -22,7 +23,7 @@ class Appended(NamedTuple):
 
     table: str
     columns: Columns
-    size: int  # 1, or 2 for several rows: they are given as arrays
+    size: int  # how many rows: 1, PAIR, or 2 for several, which are given as arrays
     params: list[Param]
     chained: int  # by how many hashes its one lane grows; 0: lanes, counts and hashes are given as arrays
 
@@ -55,7 +56,7 @@ def append_sql(
     its one row. `told` channels are told something besides these topics. `parts` change other tables, in no certain
     order; the parameters of both follow.
     """
-    start = len(columns)
+    start = 2 * len(columns) if count == PAIR else len(columns)
     clauses: list[str] = []
     checks: list[str] = []
     if chained:
@@ -199,6 +200,11 @@ def _cells(columns: Columns, count: int, *, start: int = 0) -> str:
     numbered = [(n, type_) for n, (_, type_) in enumerate(columns, start)]
     if count == 1:
         return ", ".join(f"${n + 1}::{type_} AS c{n}" for n, type_ in numbered)
+    if count == PAIR:
+        pairs = (
+            (n, type_, f"${2 * n + 1}::{type_}, ${2 * n + 2}::{type_}") for n, type_ in numbered
+        )
+        return ", ".join(f"unnest(ARRAY[{cells}]::{type_}[]) AS c{n}" for n, type_, cells in pairs)
     return ", ".join(f"unnest(${n + 1}::{type_}[]) AS c{n}" for n, type_ in numbered)
 
 
@@ -207,6 +213,12 @@ def params_of(columns: Columns, rows: Sequence[Row]) -> list[Param]:
     if len(rows) == 1:
         return [to_cell(cell) for cell, _ in zip(rows[0], columns, strict=True)]
     return to_arrays([type_ for _, type_ in columns], rows)
+
+
+def pair_of(rows: Sequence[Row]) -> list[Param]:
+    """The parameters of two rows, by column."""
+    first, second = rows
+    return [to_cell(cell) for both in zip(first, second, strict=True) for cell in both]
 
 
 def _same(key: Sequence[str]) -> str:
