@@ -126,6 +126,7 @@ _REPUBLIC = re.compile(
 _COMPACT = re.compile(
     r"([0-9]{8})(?:(?:[01][0-9]|2[0-4])[0-5][0-9](?:[0-6][0-9])?(?:\.[0-9]{1,6})?)?(?:\s*\[.{0,12}\])?Z?"
 )
+_ASCII_LETTER = re.compile("[A-Za-z]")
 _GLUED = re.compile(r"([^\W\d_]{3})([0-9]{2})")  # MAR01
 _SHORT = re.compile(r"[0-9]{6}", re.ASCII)
 _TOKENS = re.compile(r"[0-9]+|[^\W\d_]+(?:[.\u0e00-\u0e7f]*[\u0e00-\u0e7f])?")
@@ -206,6 +207,8 @@ def split_date(text: str) -> DateParts | None:
         return _compact(found[1])
     if _SHORT.fullmatch(text):
         return DateParts((int(text[:2]), int(text[2:4]), int(text[4:])), "", "", 2)
+    if text.isascii() and not _ASCII_LETTER.search(text):
+        return None  # it names no month; most amounts end here
     if found := _GLUED.fullmatch(text):
         return _parse_named_month(f"{found[1]} {found[2]}")
     return _parse_named_month(text)

@@ -335,6 +335,7 @@ def is_denied(text: str) -> bool:
     )  # fmt: skip
 
 
+@lru_cache(maxsize=4096)  # of every cell of most columns, where days and words repeat
 def denies_booking(text: str) -> bool:
     """Whether a short text of any column says that a row is not booked: `not yet posted`."""
     words = simplify(text).split()

@@ -66,7 +66,7 @@ class _DirectionWords(NamedTuple):
 
 def evidence_of(texts: Iterable[str]) -> Evidence:
     """What the texts of a row say; words of both directions say nothing."""
-    found = (_evidence(text[:TEXT_CHARS_MAX]) for text in texts if text)
+    found = [_evidence(text[:TEXT_CHARS_MAX]) for text in texts if text]
     return _agree([each for each in found if each.direction])
 
 

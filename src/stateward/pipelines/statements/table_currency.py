@@ -45,13 +45,13 @@ _PESOS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})*")
 
 def printed_currency(layout: ColumnLayout, body: Sequence[Record]) -> str:
     """The currency that is printed with the amounts, or in their heading."""
+    amounts = layout.amounts
     for _, cells in body[:CURRENCY_ROWS]:
-        for index in layout.amounts:
-            read = (
-                money.read_amount(cells[index]) or money.read_amount(cells[index], ",")
-                if index < len(cells)
-                else None
-            )
+        for index in amounts:
+            # First what costs little: figures with nothing around them have no currency.
+            if index >= len(cells) or _is_bare(cells[index]):
+                continue
+            read = money.read_amount(cells[index]) or money.read_amount(cells[index], ",")
             if read is not None and read.currency:
                 return read.currency
     return named_currency(layout)
