@@ -28,6 +28,7 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.InvalidCorrection: Exit.REFUSED,
     errors.StoreError: Exit.STORE,
     errors.StoreUnreachable: Exit.STORE,
+    errors.StoreOvertaken: Exit.STORE,
     errors.ArtifactsUnreachable: Exit.STORE,
     errors.StoreFull: Exit.DISK_FULL,
     errors.StoreBroken: Exit.DISK_FULL,
