@@ -77,6 +77,7 @@ def a_pdf(path: Path, content: str, *, field: str = "", flags: int = 4, layered:
         "1 g 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="1 g"),
         line(HIDDEN, 640) + "1 g 40 630 300 30 re f\n",
         line(HIDDEN, 640) + "0 g 40 630 300 30 re f\n",
+        line(HIDDEN, 640, x=400) + "1 g 390 -90000 30000 180000 re f\n",
         "0 0 0.5 rg 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="0 0 0.5 rg"),
         "q 400 100 10 10 re W n\n" + line(HIDDEN, 640) + "Q\n",
         line(HIDDEN, 640, mode=7),
@@ -84,7 +85,7 @@ def a_pdf(path: Path, content: str, *, field: str = "", flags: int = 4, layered:
     ids=[
         "white", "rgb", "near-white", "light-grey", "yellow", "pale-yellow", "yellow-on-light-grey", "white-on-yellow",
         "tiny", "invisible", "below", "beside", "white-ground",
-        "covered", "blackened", "own-colour", "cut-away", "only-a-clip",
+        "covered", "blackened", "far-larger-than-the-page", "own-colour", "cut-away", "only-a-clip",
     ],
 )  # fmt: skip
 def test_text_of_a_pdf_that_a_person_does_not_see_is_not_read(tmp_path: Path, hidden: str) -> None:

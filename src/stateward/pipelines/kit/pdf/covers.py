@@ -9,7 +9,6 @@ only that of a later word.
 """
 
 import ctypes
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -18,11 +17,18 @@ import msgspec
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
+from stateward.pipelines.kit.pdf.calls import (
+    Handle,
+    clip_of,
+    clip_paths,
+    handle_of,
+    render_mode,
+)
 from stateward.pipelines.kit.pdf.objects import (
     PLAIN,
     Matrix,
-    PageObject,
     PageObjects,
+    Painted,
     transform_box,
 )
 from stateward.pipelines.kit.pdf.visibility import PageInk, PlacedWord
@@ -59,19 +65,6 @@ class _Area(msgspec.Struct, gc=False):
     colour: _Colour | None = None
 
 
-class _Painted(msgspec.Struct):
-    """What a page paints, as far as it may hide words."""
-
-    areas: dict[int, list[_Area]]  # by the bands of the page that they reach
-    orders: dict[int, int]  # of text objects, by address
-    clips: dict[int, _Box]  # of the text objects that reach beyond theirs
-    layered: frozenset[int]  # the text objects that may be on a layer
-
-    def areas_at(self, x: float, y: float) -> list[_Area]:
-        """The areas over a point, in the order in which they are painted."""
-        return [each for each in self.areas.get(int(y // BAND), ()) if _contains(each.box, x, y)]
-
-
 class PageCovers:
     """Which words of a page nothing is left of. The page is looked through once, and only rendered for a doubt.
 
@@ -81,46 +74,48 @@ class PageCovers:
     def __init__(
         self,
         page: pdfium.PdfPage,
-        text: pdfium.PdfTextPage,
         point: Callable[[float, float], tuple[float, float]],
         *,
+        height: float,
         objects: PageObjects,
         ink: PageInk,
         has_layers: Callable[[], bool],
     ) -> None:
         self._page = page
-        self._text = text.raw
+        self._height = height
         self._ink = ink
+        self._objects = objects
         self._scan = _Scan(page, point, objects, has_layers)
+        self._bands: dict[int, list[_Area]] | None = None
+        self._orders: dict[int, int] = {}
 
-    def hides(self, index: int, word: PlacedWord) -> bool:
-        """Whether a person sees nothing of a word, whose first glyph has this index."""
-        painted = self._painted
+    def hides(self, index: int, thing: int, word: PlacedWord) -> bool:
+        """Whether a person sees nothing of a word, whose first glyph has this index and is of this text object."""
+        if self._bands is None:
+            self._bands, self._orders = (
+                self._scan.bands(self._height),
+                self._objects.painted.text_orders,
+            )
         x, y = (word.x0 + word.x1) / 2, (word.top + word.bottom) / 2
-        at = painted.areas_at(x, y)
-        if not (at or painted.clips or painted.layered):
-            return False
-        address = self._object(index)
-        order = painted.orders.get(address)
+        over = self._bands.get(int(y // BAND))
+        at = [each for each in over if _contains(each.box, x, y)] if over else []
+        order = self._orders.get(thing)
         if order is None:
             return False
-        clip = painted.clips.get(address)
+        clip = self._scan.clip(thing)
         is_doubtful = (
             (bool(at) and at[-1].order > order)
             or (clip is not None and not _contains(clip, x, y))
-            or address in painted.layered
-            or self._is_own_colour(index, order, at)
+            or self._scan.may_be_layered(thing)
+            or (bool(at) and self._is_own_colour(index, thing, order, at))
         )
         return is_doubtful and (not self._has_ink(word) or self._is_overwritten(order, x, y))
 
-    def _object(self, index: int) -> int:
-        thing = raw.FPDFText_GetTextObject(self._text, index)
-        return ctypes.addressof(thing.contents) if thing else 0
-
-    def _is_own_colour(self, index: int, order: int, at: Sequence[_Area]) -> bool:
+    def _is_own_colour(self, index: int, thing: int, order: int, at: Sequence[_Area]) -> bool:
         """Whether what lies right under a glyph has its colour."""
-        ground = next((area.colour for area in reversed(at) if area.order < order), None)
-        colour = None if ground is None else self._ink.colour(index)
+        below = at[-1] if at[-1].order < order else _last_below(at, order)
+        ground = None if below is None else below.colour
+        colour = None if ground is None else self._ink.colour(index, thing)
         if ground is None or colour is None:
             return False
         return (
@@ -128,10 +123,6 @@ class PageCovers:
             and abs(colour[1] - ground[1]) <= SAME_COLOUR_MAX
             and abs(colour[2] - ground[2]) <= SAME_COLOUR_MAX
         )
-
-    @cached_property
-    def _painted(self) -> _Painted:
-        return self._scan.painted()
 
     def _is_overwritten(self, order: int, x: float, y: float) -> bool:
         """Whether text that is painted later stands in the same place: the ink there is its own."""
@@ -177,70 +168,86 @@ class _Scan:
         self._point = point
         self._objects = objects
         self._has_layers = has_layers
-        self._areas: list[_Area] = []
-        self._orders: dict[int, int] = {}
-        self._clips: dict[int, _Box] = {}
-        self._layered: set[int] = set()
-        self._numbers = [ctypes.c_float() for _ in range(4)]
+        self._clips: dict[int, _Box | None] = {}
+        self._layered: dict[int, bool] = {}
+        self._numbers = [ctypes.c_float() for _ in range(2)]
         self._number_refs = [ctypes.byref(each) for each in self._numbers]
         self._parts = [ctypes.c_uint() for _ in range(4)]
         self._part_refs = [ctypes.byref(each) for each in self._parts]
         self._fill, self._stroke = ctypes.c_int(), ctypes.c_int()
 
-    def painted(self) -> _Painted:
-        """The areas and clips that may hide words, and when each text is painted."""
-        for order, kind, thing, matrix in self._objects.all:
-            if kind != raw.FPDF_PAGEOBJ_TEXT:
-                self._add_area(order, kind, thing, matrix)
-                continue
-            address = ctypes.addressof(thing.contents)
-            self._orders[address] = order
-            self._add_clip(thing, matrix)
-            # A form may name its layer itself, which pdfium does not tell; what it paints bears no mark.
-            if self._has_layers() and (matrix is not PLAIN or _is_layered(thing)):
-                self._layered.add(address)
-        self._areas.extend(_Area(ON_TOP, box) for box in self._notes())
-        bands: dict[int, list[_Area]] = defaultdict(list)
-        for area in self._areas:
-            for band in range(int(area.box[1] // BAND), int(area.box[3] // BAND) + 1):
-                bands[band].append(area)
-        return _Painted(dict(bands), self._orders, self._clips, frozenset(self._layered))
+    def bands(self, height: float) -> dict[int, list[_Area]]:
+        """The areas that may hide words, in the order in which they are painted, by the bands that they reach.
+
+        An area may be far larger than its page, so only the bands of the page count.
+        """
+        lowest = int(height // BAND) + 1
+        areas = [area for each in self._objects.painted.others if (area := self._area(each))]
+        areas.extend(_Area(ON_TOP, box) for box in self._notes())
+        bands: dict[int, list[_Area]] = {}
+        for area in areas:
+            first, last = int(area.box[1] // BAND), int(area.box[3] // BAND)
+            for band in range(max(-1, first), min(lowest, last) + 1):
+                bands.setdefault(band, []).append(area)
+        return bands
 
     def texts(self) -> Iterator[_Area]:
         """The boxes of all texts."""
-        for order, _, thing, matrix in self._objects.of(raw.FPDF_PAGEOBJ_TEXT):
-            if (box := self._bounds(thing, matrix)) is not None:
+        for thing, order in self._objects.painted.text_orders.items():
+            if (box := self._bounds(thing, self._matrix(thing))) is not None:
                 yield _Area(order, box)
 
-    def _add_clip(self, thing: PageObject, matrix: Matrix) -> None:
-        clip = raw.FPDFPageObj_GetClipPath(thing)
-        count = raw.FPDFClipPath_CountPaths(clip) if clip else 0
-        if raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_CLIP:
-            self._clips[ctypes.addressof(thing.contents)] = NOWHERE
-        if count <= 0 or (box := self._bounds(thing, matrix)) is None:
-            return
-        cut = self._clip_box(clip, count, matrix)
-        if cut is not None and not _is_within(box, cut):
-            self._clips[ctypes.addressof(thing.contents)] = cut
+    def clip(self, thing: int) -> _Box | None:
+        """What a text object is cut to, if it reaches beyond that: asked only for those that a word begins with."""
+        if thing not in self._clips:
+            self._clips[thing] = self._find_clip(thing)
+        return self._clips[thing]
 
-    def _add_area(self, order: int, kind: int, thing: PageObject, matrix: Matrix) -> None:
-        box = self._bounds(thing, matrix)
+    def _find_clip(self, thing: int) -> _Box | None:
+        clip = clip_of(thing)
+        count = clip_paths(clip) if clip else 0
+        nowhere = NOWHERE if render_mode(thing) == raw.FPDF_TEXTRENDERMODE_CLIP else None
+        if clip is None or count <= 0:
+            return nowhere
+        box = self._bounds(thing, self._matrix(thing))
+        cut = None if box is None else self._clip_box(clip, count, self._matrix(thing))
+        return nowhere if box is None or cut is None or _is_within(box, cut) else cut
+
+    def may_be_layered(self, thing: int) -> bool:
+        """Whether a text object may be on a layer.
+
+        A form may name its layer itself, which pdfium does not tell; what it paints bears no mark.
+        """
+        if not self._has_layers():
+            return False
+        if thing not in self._layered:
+            is_in_form = thing in self._objects.painted.text_matrices
+            self._layered[thing] = is_in_form or _is_layered(handle_of(thing))
+        return self._layered[thing]
+
+    def _matrix(self, thing: int) -> Matrix:
+        return self._objects.painted.text_matrices.get(thing, PLAIN)
+
+    def _area(self, painted: Painted) -> _Area | None:
+        """The area that an object paints, if it is one that may cover words."""
+        box = self._bounds(painted.address, painted.matrix)
         if box is None or min(box[2] - box[0], box[3] - box[1]) < SIDE_MIN:
-            return
+            return None
         colour: _Colour | None = None
-        if kind == raw.FPDF_PAGEOBJ_PATH:
-            raw.FPDFPath_GetDrawMode(thing, ctypes.byref(self._fill), ctypes.byref(self._stroke))
+        if painted.kind == raw.FPDF_PAGEOBJ_PATH:
+            handle = handle_of(painted.address)
+            raw.FPDFPath_GetDrawMode(handle, ctypes.byref(self._fill), ctypes.byref(self._stroke))
             if self._fill.value == raw.FPDF_FILLMODE_NONE:
-                return
-            if raw.FPDFPageObj_GetFillColor(thing, *self._part_refs):
+                return None
+            if raw.FPDFPageObj_GetFillColor(handle, *self._part_refs):
                 red, green, blue, alpha = (each.value for each in self._parts)
                 if alpha <= FAINT_MAX:
-                    return
+                    return None
                 colour = red, green, blue
-        self._areas.append(_Area(order, box, colour))
+        return _Area(painted.order, box, colour)
 
-    def _bounds(self, thing: PageObject, matrix: Matrix) -> _Box | None:
-        box = self._objects.bounds(thing, matrix)
+    def _bounds(self, address: int, matrix: Matrix) -> _Box | None:
+        box = self._objects.bounds(address, matrix)
         return None if box is None else self._place(box)
 
     def _place(self, box: _Box) -> _Box:
@@ -249,15 +256,16 @@ class _Scan:
         (x0, y0), (x1, y1) = self._point(left, bottom), self._point(right, top)
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
-    def _clip_box(self, clip: PageObject, count: int, matrix: Matrix) -> _Box | None:
+    def _clip_box(self, clip: int, count: int, matrix: Matrix) -> _Box | None:
         """What all paths of a clip have in common, by their corners."""
         common: _Box | None = None
-        x, y = self._numbers[:2]
+        x, y = self._numbers
+        handle = ctypes.cast(clip, raw.FPDF_CLIPPATH)
         for path in range(count):
             points = []
-            for at in range(raw.FPDFClipPath_CountPathSegments(clip, path)):
-                segment = raw.FPDFClipPath_GetPathSegment(clip, path, at)
-                if raw.FPDFPathSegment_GetPoint(segment, *self._number_refs[:2]):
+            for at in range(raw.FPDFClipPath_CountPathSegments(handle, path)):
+                segment = raw.FPDFClipPath_GetPathSegment(handle, path, at)
+                if raw.FPDFPathSegment_GetPoint(segment, *self._number_refs):
                     points.append((x.value, y.value))
             if points:
                 box = _around(points)
@@ -277,7 +285,7 @@ class _Scan:
             raw.FPDFPage_CloseAnnot(note)
 
 
-def _is_layered(thing: PageObject) -> bool:
+def _is_layered(thing: Handle) -> bool:
     """Whether an object was drawn as a part of a layer: `/OC /MC0 BDC … EMC`."""
     name, size = (ctypes.c_ushort * len(LAYER_MARK))(), ctypes.c_ulong()
     for at in range(raw.FPDFPageObj_CountMarks(thing)):
@@ -286,6 +294,10 @@ def _is_layered(thing: PageObject) -> bool:
         if size.value == ctypes.sizeof(name) and bytes(name).decode("utf-16-le") == LAYER_MARK:
             return True
     return False
+
+
+def _last_below(at: Sequence[_Area], order: int) -> _Area | None:
+    return next((area for area in reversed(at) if area.order < order), None)
 
 
 def _contains(box: _Box, x: float, y: float) -> bool:

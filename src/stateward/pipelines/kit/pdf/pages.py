@@ -11,6 +11,7 @@ import ctypes
 import io
 import math
 import re
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cache, partial
@@ -31,6 +32,7 @@ from stateward.pipelines.kit.failures import (
     TEXT_TOO_LARGE,
     TOO_MANY_PAGES,
 )
+from stateward.pipelines.kit.pdf.calls import address_of, glyph_box, glyph_object
 from stateward.pipelines.kit.pdf.covers import PageCovers
 from stateward.pipelines.kit.pdf.layers import may_have_layers
 from stateward.pipelines.kit.pdf.objects import PageObjects
@@ -69,6 +71,7 @@ RAISED_MAX = (
     0.9  # of the height of a word: glyphs that touch it and are smaller are signs beside it
 )
 
+_RECT = struct.Struct("4f").unpack_from  # of pdfium: left, top, right, bottom
 _Box = tuple[float, float, float, float]  # left, bottom, right, top: y grows upwards in a PDF
 
 
@@ -255,7 +258,9 @@ def _read(
     ink = PageInk(text, objects)
     covers = None
     if has_layers is not None:
-        covers = PageCovers(page, text, view.point, objects=objects, ink=ink, has_layers=has_layers)
+        covers = PageCovers(
+            page, view.point, height=view.height, objects=objects, ink=ink, has_layers=has_layers
+        )
     unseen: list[str] = []
     words = list(_words(letters, glyphs, view, ink, covers, turned, unseen)) if count > 0 else []
     struck = struck_words(page, objects, words, view.point) if words else []
@@ -321,6 +326,7 @@ class _Glyphs:
         self, text: pdfium.PdfTextPage, *, is_rotated: bool, has_fonts: bool = False
     ) -> None:
         self._text = text.raw
+        self._address = address_of(text.raw)
         self._is_rotated = is_rotated
         self.has_fonts = has_fonts
         self._font = ctypes.create_string_buffer(FONT_BYTES_MAX)
@@ -328,16 +334,16 @@ class _Glyphs:
         self._flags_at = ctypes.byref(self._flags)
         self._offs: dict[tuple[float, float], tuple[float, float]] = {}
         self._bold: dict[int, bool] = {}
-        self._box = raw.FS_RECTF()
-        self._box_at = ctypes.byref(self._box)
+        self._rect = raw.FS_RECTF()
+        self._rect_address = ctypes.addressof(self._rect)
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
         self._x_at, self._y_at = ctypes.byref(self._x), ctypes.byref(self._y)
 
     def box(self, index: int) -> _Box:
         """Left, bottom, right, top, as the file has them."""
-        raw.FPDFText_GetLooseCharBox(self._text, index, self._box_at)
-        box = self._box
-        return box.left, box.bottom, box.right, box.top
+        glyph_box(self._address, index, self._rect_address)
+        left, top, right, bottom = _RECT(self._rect)
+        return left, bottom, right, top
 
     def angle(self, index: int) -> float:
         """As a person sees it. pdfium leaves out that a negative size of a font turns its glyphs once more by half."""
@@ -346,8 +352,7 @@ class _Glyphs:
 
     def object(self, index: int) -> int:
         """Which text object of the page a glyph is of: all glyphs of one have one font and size. 0 if it is of none."""
-        thing = raw.FPDFText_GetTextObject(self._text, index)
-        return ctypes.addressof(thing.contents) if thing else 0
+        return glyph_object(self._address, index) or 0
 
     def font(self, index: int) -> int:
         """Which font a glyph is of; 0 if it is of none."""
@@ -425,7 +430,8 @@ def _words(
         level = _level_word(text, start, glyphs, view) if not view.rotation else None
         if level is None and _is_turned(text, start, glyphs, view, straight):
             is_seen = view.shows(*_centre(glyphs.box(start))) and not ink.hides_run(start)
-            if is_seen and not ink.hides_colour(start, partial(glyphs.box, start)):
+            box = partial(glyphs.box, start)
+            if is_seen and not ink.hides_colour(start, glyphs.object(start), box):
                 turned.add(text, start)
             continue
         parts = [level] if level else list(_any_word(text, start, glyphs, view, straight))
@@ -433,12 +439,13 @@ def _words(
             unseen.append(text)
         if glyphs.has_fonts:
             parts = _read_fonts(parts, start, glyphs, view, is_level=level is not None)
+        thing = glyphs.object(start)
         for word in parts:
             is_tiny = word.bottom - word.top < HEIGHT_MIN
             if (
                 is_tiny
-                or ink.hides_colour(start, partial(glyphs.box, start))
-                or (covers is not None and covers.hides(start, word))
+                or ink.hides_colour(start, thing, partial(glyphs.box, start))
+                or (covers is not None and covers.hides(start, thing, word))
             ):
                 unseen.append(word.text)
                 continue

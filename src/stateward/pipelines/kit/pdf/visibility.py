@@ -6,6 +6,7 @@ dark ground, and the invisible letters that OCR lays over the image of a scanned
 """
 
 import ctypes
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -16,6 +17,13 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from stateward.pipelines.kit.contrast import WHITE, Color, is_lost
+from stateward.pipelines.kit.pdf.calls import (
+    address_of,
+    glyph_colour,
+    glyph_object,
+    handle_of,
+    render_mode,
+)
 from stateward.pipelines.kit.pdf.objects import PageObjects, Painted
 
 INK_MAX = 200  # of 255: with so little green in it, or less, any colour shows on white
@@ -48,27 +56,32 @@ _Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
 class PageInk:
-    """Whether glyphs of a page show; what is under them is only looked at where that matters."""
+    """Whether glyphs of a page show; what is under them is only looked at where that matters.
+
+    The colour of a glyph is that of its text object, and a text object is often a whole line: each is asked once.
+    """
 
     def __init__(self, text: pdfium.PdfTextPage, objects: PageObjects) -> None:
-        self._text = text.raw
+        self._text = address_of(text.raw)
         self._objects = objects
-        self._asked = -1  # the glyph whose colour was asked for last
-        self._colour = [ctypes.c_uint() for _ in range(4)]
-        self._red, self._green, self._blue, self._alpha = self._colour
-        self._refs = [ctypes.byref(each) for each in self._colour]
+        self._colours: dict[int, tuple[int, int, int, int] | None] = {}
+        self._colour = (ctypes.c_uint * 4)()
+        at, size = ctypes.addressof(self._colour), ctypes.sizeof(ctypes.c_uint)
+        self._addresses = (at, at + size, at + 2 * size, at + 3 * size)
+        self._parts = [ctypes.c_uint() for _ in range(4)]
+        self._refs = [ctypes.byref(each) for each in self._parts]
 
-    def hides_colour(self, index: int, box: Callable[[], _Box]) -> bool:
-        """Whether the glyph at an index has no colour that shows. Asked for every word, so it is quick for ink."""
-        self._asked = -1
-        if not raw.FPDFText_GetFillColor(self._text, index, *self._refs):
+    def hides_colour(self, index: int, thing: int, box: Callable[[], _Box]) -> bool:
+        """Whether the glyph at an index, of a text object, has no colour that shows.
+
+        Asked for every word, so it is quick for ink.
+        """
+        found = self._asked(index, thing)
+        if found is None or (found[3] == OPAQUE and found[1] <= INK_MAX):
             return False
-        self._asked = index
-        if self._alpha.value == OPAQUE and self._green.value <= INK_MAX:
-            return False
-        if self._alpha.value < OPAQUE_MIN:
-            return not self._is_unpainted(index)
-        colour = self._colour_on_white()
+        if found[3] < OPAQUE_MIN:
+            return not self._is_unpainted(thing)
+        colour = _on_white(found)
         if not is_lost(colour):
             return False
         left, bottom, right, top = box()
@@ -80,39 +93,37 @@ class PageInk:
             for ground, (x0, y0, x1, y1) in self._grounds
         )
 
-    def _colour_on_white(self) -> Color:
-        """The colour that was asked for last, as it is on white paper."""
-        alpha = self._alpha.value / OPAQUE
-        red, green, blue = (
-            round(part.value * alpha + white * (1 - alpha))
-            for part, white in zip(self._colour, WHITE, strict=False)
-        )
-        return red, green, blue
+    def _asked(self, index: int, thing: int) -> tuple[int, int, int, int] | None:
+        """Red, green, blue and alpha of a glyph; None if it has no colour."""
+        if thing in self._colours:
+            return self._colours[thing]
+        found = None
+        if glyph_colour(self._text, index, *self._addresses):
+            red, green, blue, alpha = self._colour
+            found = red, green, blue, alpha
+        if thing:
+            self._colours[thing] = found
+        return found
 
-    def colour(self, index: int) -> Color | None:
-        """The colour of a glyph; that of the one that `hides_colour` was asked for last is known."""
-        if index != self._asked and not raw.FPDFText_GetFillColor(self._text, index, *self._refs):
-            return None
-        self._asked = index
-        return self._red.value, self._green.value, self._blue.value
+    def colour(self, index: int, thing: int) -> Color | None:
+        """The colour of a glyph."""
+        found = self._asked(index, thing)
+        return None if found is None else found[:3]
 
     def hides_run(self, index: int) -> bool:
         """Whether the run of words that begins at an index is drawn without ink, and is not laid over an image."""
-        return self._is_unpainted(index) and not self._objects.has_image()
+        thing = glyph_object(self._text, index) or 0
+        return self._is_unpainted(thing) and not self._objects.has_image()
 
-    def _is_unpainted(self, index: int) -> bool:
-        thing = raw.FPDFText_GetTextObject(self._text, index)
-        return bool(thing) and (
-            raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_INVISIBLE
-        )
+    def _is_unpainted(self, thing: int) -> bool:
+        return bool(thing) and render_mode(thing) == raw.FPDF_TEXTRENDERMODE_INVISIBLE
 
     @cached_property
     def _grounds(self) -> list[tuple[Color | None, _Box]]:
         """The colours and boxes of filled areas; of an image no colour is known, and letters may show on it."""
-        self._asked = -1  # the colours of areas take its place
         wanted = raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_SHADING
         boxes = (
-            (each, self._objects.bounds(each.thing, each.matrix))
+            (each, self._objects.bounds(each.address, each.matrix))
             for each in self._objects.of(*wanted)
         )
         return [(self._ground(each), box) for each, box in boxes if box is not None]
@@ -121,11 +132,23 @@ class PageInk:
         if painted.kind != raw.FPDF_PAGEOBJ_PATH:
             return None
         fill, stroke = ctypes.c_int(), ctypes.c_int()
-        raw.FPDFPath_GetDrawMode(painted.thing, ctypes.byref(fill), ctypes.byref(stroke))
+        handle = handle_of(painted.address)
+        raw.FPDFPath_GetDrawMode(handle, ctypes.byref(fill), ctypes.byref(stroke))
         if fill.value == raw.FPDF_FILLMODE_NONE:
             return WHITE
-        raw.FPDFPageObj_GetFillColor(painted.thing, *self._refs)
-        return self._colour_on_white()
+        raw.FPDFPageObj_GetFillColor(handle, *self._refs)
+        red, green, blue, alpha = (part.value for part in self._parts)
+        return _on_white((red, green, blue, alpha))
+
+
+def _on_white(colour: tuple[int, int, int, int]) -> Color:
+    """A colour as it is on white paper."""
+    alpha = colour[3] / OPAQUE
+    red, green, blue = (
+        round(part * alpha + white * (1 - alpha))
+        for part, white in zip(colour[:3], WHITE, strict=True)
+    )
+    return red, green, blue
 
 
 def form_values(document: pdfium.PdfDocument, page: pdfium.PdfPage) -> Iterator[tuple[str, _Box]]:
@@ -175,10 +198,19 @@ def struck_words(
         for left, bottom, right, top in _thin_boxes(page, objects)
         for (x0, y0), (x1, y1) in [sorted((point(left, bottom), point(right, top)))]
     ]
+    if not strokes:
+        return []
     named = [word for word in words if any(map(str.isalnum, word.text))]
+    by_base = sorted(range(len(named)), key=lambda at: named[at].base)
+    bases = [named[at].base for at in by_base]
+    highest = max((word.bottom - word.top for word in named), default=0.0)
     struck: dict[int, str] = {}
     for stroke in strokes:
-        hit = {at: word for at, word in enumerate(named) if _strikes(stroke, word)}
+        # Of a page with many lines only the words on which one may lie are asked.
+        first = bisect_left(bases, stroke[2])
+        last = bisect_right(bases, stroke[2] + STRIKE_HIGH * highest + 1)
+        near = sorted(by_base[first:last])
+        hit = {at: named[at] for at in near if _strikes(stroke, named[at])}
         # A line for a signature that touches a name goes on far beyond it.
         if sum(word.x1 - word.x0 for word in hit.values()) >= STROKE_USED_MIN * (
             stroke[1] - stroke[0]
@@ -198,7 +230,7 @@ def _strikes(stroke: tuple[float, float, float], word: PlacedWord) -> bool:
 
 def _thin_boxes(page: pdfium.PdfPage, objects: PageObjects) -> Iterator[_Box]:
     for path in islice(objects.of(raw.FPDF_PAGEOBJ_PATH), PATHS_MAX):
-        box = objects.bounds(path.thing, path.matrix)
+        box = objects.bounds(path.address, path.matrix)
         if box is None:
             continue
         left, bottom, right, top = box
