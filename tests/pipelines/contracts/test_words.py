@@ -3,7 +3,7 @@
 import random
 
 from stateward.pipelines.contracts.rules import all_labels, load
-from stateward.pipelines.contracts.words import Phrases, PhraseToken, tokens
+from stateward.pipelines.contracts.words import Phrases, PhraseSets, PhraseToken, tokens
 
 TEXTS = 150
 
@@ -11,10 +11,10 @@ TEXTS = 150
 class _Thorough(Phrases[str]):
     """Looks at every word and every window, as if nothing could be told from the first letters."""
 
-    def _may_hit(self, word: PhraseToken) -> bool:
+    def may_hit(self, word: PhraseToken) -> bool:
         return bool(word)
 
-    def _may_begin(self, key: str) -> bool:
+    def may_begin(self, key: str) -> bool:
         return bool(key)
 
 
@@ -39,6 +39,30 @@ def test_a_phrase_is_found_in_every_form_in_which_a_thorough_search_finds_it() -
         assert quick.find(words) == hits
 
     assert found > TEXTS * 6
+
+
+def test_sets_that_share_one_walk_over_a_text_find_what_each_finds_alone() -> None:
+    of_verticals = [
+        [label for field in vertical.fields for label in all_labels(field.labels)]
+        for vertical in load().verticals.values()
+    ]
+    sets = [Phrases((label, label) for label in listed) for listed in of_verticals if listed]
+    labels = sorted({label for listed in of_verticals for label in listed})
+    together, drawn = PhraseSets(sets), random.Random(11)
+
+    found = 0
+    for _ in range(TEXTS):
+        words = tokens(_spoilt(drawn, [drawn.choice(labels) for _ in range(12)]))
+        for each, places in zip(sets, together.places(words), strict=True):
+            hits = each.find(words)
+            found += len(hits)
+            assert each.find_at(words, places) == hits
+
+    assert found > TEXTS * 6
+
+
+def test_a_text_without_words_has_none() -> None:
+    assert tokens(" \n - ") == []
 
 
 def _spoilt(drawn: random.Random, labels: list[str]) -> str:

@@ -49,7 +49,7 @@ class ProviderIndex:
             for alias in (provider.name, *provider.aliases):
                 bare = without_legal_form(alias)
                 self._names.setdefault(skeleton(bare), (provider.name, bare))
-        self._phrases = Phrases((alias, (name, alias)) for name, alias in self._names.values())
+        self.phrases = Phrases((alias, (name, alias)) for name, alias in self._names.values())
 
     def match(self, text: str) -> tuple[str, int] | None:
         """The provider that a whole text names, and the similarity (100: exact)."""
@@ -67,9 +67,13 @@ class ProviderIndex:
 
     def mentions(self, text: str, words: list[PhraseToken]) -> list[PhraseHit[str]]:
         """Every place of a text that names a provider."""
+        return self.named(text, self.phrases.find(words))
+
+    def named(self, text: str, hits: Iterable[PhraseHit[tuple[str, str]]]) -> list[PhraseHit[str]]:
+        """Those of the phrases in a text that name a provider."""
         return [
             PhraseHit(hit.start, hit.end, hit.what[0], hit.slip)
-            for hit in self._phrases.find(words)
+            for hit in hits
             if hit.slip != "compound" and _is_spelled_like(text[hit.start : hit.end], hit.what[1])
         ]
 

@@ -7,11 +7,14 @@ preis` and `Arbeitsprels` are all found by `Arbeitspreis`.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Generic, NamedTuple, TypeVar
+from itertools import accumulate
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 WINDOW_MAX = 28
 GLUED_MIN = 3  # a word that OCR split has short parts
@@ -82,25 +85,34 @@ def _unify_spelling(bare: str) -> str:
 
 def tokens(text: str) -> list[PhraseToken]:
     """The words of a text. A phrase continues over the end of a line that is long or ends with a hyphen."""
-    made: list[PhraseToken] = []
+    places: list[tuple[int, int]] = []
+    keys: list[str] = []
+    joined: list[bool] = []
     last = 0
     for found in _TOKEN.finditer(text):
-        between = text[last : found.start()]
-        is_joined = (
-            bool(made)
-            and len(between) < GAP_MAX
-            and not _STOP.search(between + text[found.start()])
-        )
-        if is_joined and "\n" in between:
-            line = text[text.rfind("\n", 0, last) + 1 : last]
-            length = len(_CELL.split(line)[-1])
-            is_joined = length >= LINE_CHARS_MIN or between.startswith("-")
-        made.append(PhraseToken(found.start(), found.end(), skeleton(found[0]), is_joined))
-        last = found.end()
+        start, end = found.span()
+        # Most words have a blank before them and nothing else.
+        joined.append(bool(keys) and (text[last:start] == " " or _is_joined(text, last, start)))
+        places.append((start, end))
+        keys.append(skeleton(found[0]))
+        last = end
     return [
-        PhraseToken(start, end, key, is_joined, _heads_from(made, at), _tail(key))
-        for at, (start, end, key, is_joined, _, _) in enumerate(made)
+        PhraseToken(start, end, key, is_joined, heads, _tail(key))
+        for (start, end), key, is_joined, heads in zip(
+            places, keys, joined, _heads_of(tuple(keys), joined), strict=True
+        )
     ]
+
+
+def _is_joined(text: str, last: int, start: int) -> bool:
+    """Whether a phrase may go on from a word that ends at `last` to the next one."""
+    between = text[last:start]
+    if len(between) >= GAP_MAX or _STOP.search(between + text[start]):
+        return False
+    if "\n" not in between:
+        return True
+    line = text[text.rfind("\n", 0, last) + 1 : last]
+    return len(_CELL.split(line)[-1]) >= LINE_CHARS_MIN or between.startswith("-")
 
 
 @lru_cache(maxsize=CACHE_MAX)
@@ -108,19 +120,18 @@ def _tail(key: str) -> str:
     return _unify_spelling(key)[-COMPOUND_CHARS_MIN:]
 
 
-def _heads_from(words: list[PhraseToken], first: int) -> tuple[str, ...]:
-    """The first letters that phrases from a word on may have, by the words that count: most come again and again."""
-    keys: list[str] = []
-    length = 0
-    for at in range(first, min(first + WINDOW_MAX, len(words))):
-        word = words[at]
-        if at > first and not word.is_joined:
-            break
-        keys.append(word.key)
-        length += 0 if word.key in ARTICLES and at > first else len(word.key)
-        if length >= START_CHARS_SURE:
-            break
-    return _heads(tuple(keys))
+def _heads_of(keys: tuple[str, ...], joined: Sequence[bool]) -> Iterator[tuple[str, ...]]:
+    """The first letters that phrases from each word on may have, by the words that count: most come again and again."""
+    # How many letters of phrases there are before each word: articles in the middle of one do not count.
+    letters = [0, *accumulate(0 if key in ARTICLES else len(key) for key in keys)]
+    breaks = [at for at, is_joined in enumerate(joined) if not is_joined]
+    ends = (
+        [*breaks[1:], len(keys)] if keys else []
+    )  # where the run of joined words ends that begins at a break
+    for first, end in zip(breaks, ends, strict=True):
+        for at in range(first, end):
+            enough = letters[at + 1] + START_CHARS_SURE - len(keys[at])
+            yield _heads(keys[at : bisect_left(letters, enough, at + 1, min(at + WINDOW_MAX, end))])
 
 
 @lru_cache(maxsize=CACHE_MAX)
@@ -172,18 +183,28 @@ class Phrases(Generic[T]):
 
     def find(self, words: list[PhraseToken]) -> list[PhraseHit[T]]:
         """Every phrase, the longest at each place, without overlaps."""
+        return self.find_at(words, (at for at, word in enumerate(words) if self.may_hit(word)))
+
+    def find_at(self, words: list[PhraseToken], places: Iterable[int]) -> list[PhraseHit[T]]:
+        """The same, from the words on that may begin one, in their order."""
         hits: list[PhraseHit[T]] = []
-        at = 0
-        while at < len(words):
-            hit, step = self._at(words, at) if self._may_hit(words[at]) else (None, 1)
+        next_at = 0
+        for at in places:
+            if at < next_at:
+                continue
+            hit, step = self._at(words, at)
             if hit:
                 hits.append(hit)
-            at += step
+            next_at = at + step
         return hits
 
-    def _may_hit(self, word: PhraseToken) -> bool:
+    def may_hit(self, word: PhraseToken) -> bool:
         """Whether a phrase may begin with a word, or be the end of it: most words are passed over here."""
-        return any(map(self._may_begin, word.heads)) or word.tail in self._ends
+        return any(map(self.may_begin, word.heads)) or self.may_end(word.tail)
+
+    def may_end(self, tail: str) -> bool:
+        """Whether a phrase ends with these letters."""
+        return tail in self._ends
 
     def _at(self, words: list[PhraseToken], first: int) -> tuple[PhraseHit[T] | None, int]:
         """The longest phrase from a word on, and how many words to go on; one with a slip only if there is no other."""
@@ -205,7 +226,7 @@ class Phrases(Generic[T]):
             for form in (key,) if bare == key or is_article else (key, bare):
                 joined = _unify_spelling(form)
                 what, slip = None, ""
-                if self._may_begin(joined):
+                if self.may_begin(joined):
                     what, slip = self._look_up(joined, is_whole=at == first or shortest > 3)
                 if what is None and at == first:
                     what, slip = self._end_of(joined), "compound"
@@ -216,7 +237,7 @@ class Phrases(Generic[T]):
                 break
         return best, step
 
-    def _may_begin(self, key: str) -> bool:
+    def may_begin(self, key: str) -> bool:
         """Whether a phrase begins as these letters do, but for one after the first."""
         head = key[: START_CHARS + 1]
         known = self._may_start.get(head)
@@ -248,3 +269,39 @@ class Phrases(Generic[T]):
             if key[at:] in self._exact:
                 return self._exact[key[at:]]
         return None
+
+
+class PhraseSets:
+    """Several sets of phrases, for which the words of a text are gone through once."""
+
+    def __init__(self, sets: Sequence[Phrases[Any]]) -> None:
+        self._sets = tuple(sets)
+        self._heads: dict[tuple[str, ...], int] = {}  # the sets that may begin so, a bit for each
+        self._tails: dict[str, int] = {}
+
+    def places(self, words: Sequence[PhraseToken]) -> list[list[int]]:
+        """For each of the sets, the words on which one of its phrases may begin."""
+        found: list[list[int]] = [[] for _ in self._sets]
+        for at, word in enumerate(words):
+            heads, tails = self._heads.get(word.heads), self._tails.get(word.tail)
+            if heads is None:
+                heads = self._remember(self._heads, word.heads, self._beginning(word.heads))
+            if tails is None:
+                tails = self._remember(self._tails, word.tail, self._ending(word.tail))
+            if bits := heads | tails:
+                for number, listed in enumerate(found):
+                    if bits >> number & 1:
+                        listed.append(at)
+        return found
+
+    def _beginning(self, heads: Iterable[str]) -> int:
+        return sum(any(map(each.may_begin, heads)) << bit for bit, each in enumerate(self._sets))
+
+    def _ending(self, tail: str) -> int:
+        return sum(each.may_end(tail) << bit for bit, each in enumerate(self._sets))
+
+    @staticmethod
+    def _remember(known: dict[K, int], key: K, bits: int) -> int:
+        if len(known) < CACHE_MAX:
+            known[key] = bits
+        return bits

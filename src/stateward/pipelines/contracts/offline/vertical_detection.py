@@ -7,12 +7,13 @@ from functools import lru_cache
 import msgspec
 
 from stateward.pipelines.contracts.offline.labels import VerticalKey, vertical_key
-from stateward.pipelines.contracts.providers import provider_index
+from stateward.pipelines.contracts.providers import ProviderIndex, provider_index
 from stateward.pipelines.contracts.rules import ContractRules, Vertical, all_labels
-from stateward.pipelines.contracts.words import Phrases, tokens
+from stateward.pipelines.contracts.words import Phrases, PhraseSets, tokens
 from stateward.pipelines.kit.documents import TextDocument
 
 CHARS_MAX = 30_000
+SETS_MAX = 8
 FIELD_WEIGHT = 0.5
 # A name alone is evidence only in the letterhead: a city, or a street, may be called as an insurer is.
 PROVIDER_WEIGHT = 2.5
@@ -87,19 +88,21 @@ def weigh(document: TextDocument, rules: ContractRules) -> list[Evidence]:
     """What speaks for each vertical that has signs."""
     text = document.text[:CHARS_MAX]
     words = tokens(text)
+    providers = provider_index(rules)
+    keys = tuple(vertical_key(each) for each in rules.verticals.values() if each.signs)
+    of_providers, *places = _sets(providers, keys).places(words)
     hits = [
         hit
-        for hit in provider_index(rules).mentions(text, words)
+        for hit in providers.named(text, providers.phrases.find_at(words, of_providers))
         if not _STREET.match(text, hit.end)
     ]
     named = {hit.what for hit in hits}
     heading = {hit.what for hit in hits if _is_letterhead(text, hit.start)}
     found: list[Evidence] = []
-    for slug, vertical in rules.verticals.items():
-        if not vertical.signs:
-            continue
+    for key, begins in zip(keys, places, strict=True):
+        vertical, slug = key.vertical, key.vertical.slug
         counts: dict[str, int] = {}
-        for hit in _signs(vertical_key(vertical)).find(words):
+        for hit in _signs(key).find_at(words, begins):
             counts[hit.what] = counts.get(hit.what, 0) + 1
         own = [
             provider.name
@@ -140,6 +143,12 @@ def _units(vertical: Vertical, text: str) -> int:
     units: set[str] = {str(field.per) for field in vertical.fields if field.per == "kWh"}
     units |= {field.unit for field in vertical.fields if field.kind == "quantity"}
     return sum(min(4, len(re.findall(rf"\b{re.escape(unit)}\b", text))) for unit in units - {""})
+
+
+@lru_cache(maxsize=SETS_MAX)
+def _sets(providers: ProviderIndex, keys: tuple[VerticalKey, ...]) -> PhraseSets:
+    """The names of providers, and the signs of each vertical."""
+    return PhraseSets([providers.phrases, *map(_signs, keys)])
 
 
 @lru_cache(maxsize=64)
