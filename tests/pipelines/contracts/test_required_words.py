@@ -7,8 +7,10 @@ import pytest
 
 from stateward.pipelines.contracts.caps import compile_patterns
 from stateward.pipelines.contracts.required_words import (
+    AROUND_CHARS,
     DocumentPatterns,
     SearchedText,
+    reach_of,
     required_words,
 )
 from stateward.pipelines.contracts.rules import default_rules
@@ -33,6 +35,38 @@ def test_the_words_that_every_match_has_are_known(
     pattern: str, groups: set[tuple[str, ...]]
 ) -> None:
     assert set(required_words(pattern)) == groups
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reach"),
+    [
+        (r"abc", 3),
+        (r"\bab?c{2,4}\.", 7),
+        (r"(?:as|its)\s+(?:\w+\s+)?x", 3 + 30 + 70 + 1),
+        (r"a[^.;]{0,60}?b(?!\s+if)", 62 + 32),
+        (r"(?:one|(?:twenty-)?two){0,3}", 30),
+        (r"a[^.]*b", AROUND_CHARS),
+        (r"a.{9000}b", AROUND_CHARS),
+        (r"a|bcd", 3),
+    ],
+)
+def test_how_far_a_match_reaches_is_known(pattern: str, reach: int) -> None:
+    assert reach_of(pattern) >= reach
+    assert reach_of(pattern) <= reach + 2
+
+
+@pytest.mark.parametrize("gap", [" ", " " * 29, " " * 200, "\n" * 31, "\t \n"])
+@pytest.mark.parametrize("word", ["our", "o" * 39, "o" * 200])
+def test_blanks_and_words_of_any_length_stand_between_the_words_of_a_match(
+    gap: str, word: str
+) -> None:
+    patterns = DocumentPatterns([r"\bsurety\s+(?:\w+\s+){0,2}guarantor\b"])
+    text = f"{'Other words. ' * 300}surety{gap}{word}{gap}{word}{gap}guarantor{' and more' * 300}"
+
+    met = patterns.search(SearchedText(text))
+
+    assert met is not None
+    assert met[0] == f"surety{gap}{word}{gap}{word}{gap}guarantor"
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ FORM_CHARS_MAX = 500  # of a sentence: the gaps of a form are short
 QUOTES = '"“„'
 QUOTE_WORDS = 4  # a quoted name has fewer, or capitals
 FOREIGN = 0.85  # so unusual that hardly anything of it is known
+TOKENS_KEPT = 16  # sentences are judged one after the other, each several times
 SHORT_FOREIGN = 0.6  # the same of a short sentence, of which its ends are a part
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:/]*|#")
@@ -44,6 +45,9 @@ _ASIDE = re.compile(
     r"[\w.+-]{1,60}@\S{1,60}|\b(?:https?://|www\.)\S{1,200}|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|„[^“\n]{1,60}“"
     r"|\b(?:Herrn?|Frau|Familie|Mr|Mrs|Ms|Dr|Prof)\b\.?(?:\s(?:Dr\.\s)?[A-ZÄÖÜ][\w'’-]+){1,3}"
 )
+_MAY_BE_ASIDE = re.compile(
+    r"[@\"\u201c\u201e]|://|www\.|Herrn?|Fra|Fam|Mr|Ms|Dr|Prof"
+)  # each has one of these
 _MONTHS = frozenset(
     "januar februar märz april mai juni juli august september oktober november dezember jänner january february march "
     "may june july october december jan feb apr jun jul aug sep sept okt oct nov dez dec".split()
@@ -492,12 +496,12 @@ def _goes_on(above: str, line: str) -> bool:
     return line[0].islower() or (len(above) >= LONG_LINE and not _LABEL.match(line))
 
 
-def tokens(text: str, names: frozenset[str], words: frozenset[str]) -> list[str]:
+@lru_cache(maxsize=TOKENS_KEPT)
+def tokens(text: str, names: frozenset[str], words: frozenset[str]) -> Sequence[str]:
     """The words of a sentence in small letters, between its ends; a number is `#`, and a name `*`."""
-    is_german = _GERMAN.search(text) is not None
+    is_german, listed = _printed_words(text)
     found = [START]
-    for word in _TOKEN.findall(_ASIDE.sub(_aside, text)):
-        plain = word.casefold().replace("’", "'")
+    for word, plain in listed:
         is_name = word == "Xxx" or (plain in names and plain not in words)
         if not word[0].isalpha() or plain in _MONTHS:
             token = NUMBER
@@ -509,7 +513,20 @@ def tokens(text: str, names: frozenset[str], words: frozenset[str]) -> list[str]
             token = plain
         if token not in (NUMBER, NAME) or token != found[-1]:
             found.append(token)
-    return [*found, END]
+    return (*found, END)
+
+
+@lru_cache(maxsize=TOKENS_KEPT)
+def _printed_words(text: str) -> tuple[bool, Sequence[tuple[str, str]]]:
+    """Whether a sentence is German, and its words, each as printed and in small letters.
+
+    The same for every kind of document that it is compared with, one after the other.
+    """
+    is_german = _GERMAN.search(text) is not None
+    said = _ASIDE.sub(_aside, text) if _MAY_BE_ASIDE.search(text) else text
+    return is_german, tuple(
+        (word, word.casefold().replace("\u2019", "'")) for word in _TOKEN.findall(said)
+    )
 
 
 def _aside(found: re.Match[str]) -> str:

@@ -16,7 +16,11 @@ AROUND_CHARS = 1200  # before and behind such a word: no pattern reaches that fa
 BEHIND_CHARS = 300  # more of the text, for what must not follow a match
 CHARS = 3  # by so many characters in a row words are found
 SEARCHED_MAX = 2
+BLANKS_MAX, WORD_MAX = 30, 40  # how long blanks and words may be, in a text that has no longer ones
 _LITERAL = re.compile(r"[^\W\d_]+")
+_LONG = re.compile(rf"\s{{{BLANKS_MAX + 1}}}|\w{{{WORD_MAX + 1}}}")
+_REPEATED = re.compile(r"(?:(?P<many>[*+])|\{(?:\d*,)?(?P<times>\d*)\}|\?)\??")
+_FLAGS = re.compile(r"\(\?(?:[:=!>]|<[=!]|P<\w+>)?")
 _OPTIONAL = ("?", "*", "{")  # behind a letter or a group: it may be missing
 _CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 
@@ -31,6 +35,7 @@ class SearchedText:
         lowered = text.lower()
         # A letter that is two in lower case moves what follows: then no place is known.
         self._is_aligned = len(lowered) == len(text)
+        self._is_usual = _LONG.search(text) is None
         self._starts: dict[str, list[int]] = {}
         for met in _LITERAL.finditer(lowered):
             self._starts.setdefault(met[0], []).append(met.start())
@@ -50,8 +55,12 @@ class SearchedText:
             self._heads[chars] = SearchedText(self.text[:chars])
         return self._heads[chars]
 
-    def spans(self, groups: Iterable[tuple[str, ...]]) -> Sequence[_Span]:
-        """Where something can be that has a word of each group; nowhere if all words of one are missing."""
+    def spans(self, groups: Iterable[tuple[str, ...]], reach: int) -> Sequence[_Span]:
+        """Where something can be that has a word of each group; nowhere if all words of one are missing.
+
+        It is not longer than `reach` in a text without long blanks and words.
+        """
+        around = reach if self._is_usual else AROUND_CHARS
         found: Sequence[_Span] = [(0, len(self.text))]
         for words in groups:
             if min(map(len, words)) < CHARS:  # such a word is in every text
@@ -61,7 +70,7 @@ class SearchedText:
             if not places:
                 return ()
             if self._is_aligned and len(places) <= PLACES_MAX:
-                found = _common_spans(found, list(_spans_around(sorted(places))))
+                found = _common_spans(found, list(_spans_around(sorted(places), around)))
         return list(_merge_spans((first, last + BEHIND_CHARS) for first, last in found))
 
     def lacks(self, parts: Iterable[frozenset[str]]) -> bool:
@@ -93,6 +102,7 @@ class RequiredWords(NamedTuple):
     groups: tuple[tuple[str, ...], ...]
     # How the words of each group begin: of nearly every pattern these tell at once that it is not in a document.
     beginnings: tuple[frozenset[str], ...]
+    reach: int  # the length of the longest match
 
     @classmethod
     def of(cls, pattern: str) -> "RequiredWords":
@@ -103,13 +113,13 @@ class RequiredWords(NamedTuple):
             for words in groups
             if min(map(len, words)) >= CHARS
         )
-        return cls(re.compile(pattern, re.IGNORECASE), groups, beginnings)
+        return cls(re.compile(pattern, re.IGNORECASE), groups, beginnings, reach_of(pattern))
 
     def matches(self, searched: SearchedText) -> Iterator[re.Match[str]]:
         """All matches in a text."""
         if searched.lacks(self.beginnings):
             return
-        for first, last in searched.spans(self.groups):
+        for first, last in searched.spans(self.groups, self.reach):
             yield from self.pattern.finditer(searched.text, first, last)
 
 
@@ -133,8 +143,8 @@ class DocumentPatterns:
         return next(self.matches(searched), None)
 
 
-def _spans_around(places: Iterable[int]) -> Iterator[_Span]:
-    return _merge_spans((max(0, at - AROUND_CHARS), at + AROUND_CHARS) for at in places)
+def _spans_around(places: Iterable[int], around: int) -> Iterator[_Span]:
+    return _merge_spans((max(0, at - around), at + around) for at in places)
 
 
 def _merge_spans(spans: Iterable[_Span]) -> Iterator[_Span]:
@@ -167,6 +177,34 @@ def required_words(pattern: str) -> tuple[tuple[str, ...], ...]:
         return ()
     groups = {words for words in _groups(pattern) if words}
     return tuple(sorted(groups, key=lambda words: (-min(map(len, words)), words)))
+
+
+def reach_of(pattern: str) -> int:
+    """How many characters a match of a pattern has at most, with what it looks at behind itself."""
+    return min(AROUND_CHARS, max(map(_reach, _alternatives(pattern))))
+
+
+def _reach(pattern: str) -> int:
+    reach = at = 0
+    while at < len(pattern):
+        end = _part_end(pattern, at)
+        part, repeated = pattern[at:end], _REPEATED.match(pattern, end)
+        reach += _part_reach(part, repeated)
+        at = end if repeated is None else repeated.end()
+    return reach
+
+
+def _part_reach(part: str, repeated: re.Match[str] | None) -> int:
+    if part.startswith("("):
+        inner = part[len(_FLAGS.match(part)[0]) : -1]  # type: ignore[index]
+        once = max(map(_reach, _alternatives(inner)))
+    else:
+        once = len(part) if _LITERAL.fullmatch(part) else 1
+    if repeated is None:
+        return once
+    if repeated["many"] or repeated["times"] == "":  # as often as it comes
+        return {"\\s": BLANKS_MAX, "\\w": WORD_MAX}.get(part, AROUND_CHARS)
+    return once * max(1, int(repeated["times"] or 1))
 
 
 def _groups(pattern: str) -> Iterator[tuple[str, ...]]:

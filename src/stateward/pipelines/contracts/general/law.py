@@ -76,7 +76,10 @@ _OTHERS = re.compile(
 )
 BEFORE_CHARS = 160
 NAME_CHARS, GOVERNS_CHARS = 40, 120  # before and behind the word law
-_LAW = re.compile(r"\b(?:[Ll]aws?|LAWS?|Recht)\b")
+_LAW = re.compile(
+    r"\b(?:[Ll]aws?|LAWS?|Recht)\b"
+    rf"(?=(?is:.{{0,{GOVERNS_CHARS}}}?(?:govern|control|appl(?:y|ies)|findet|gilt)))"
+)
 _SEPARATE = re.compile(
     r"\b(?:securities|patent|tax|bankruptcy|employment|antitrust|privacy)\s+$", re.IGNORECASE
 )

@@ -1,9 +1,10 @@
 """The numbers that pages print, and the pages that they count and that are not there."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from stateward.pipelines.kit.pdf.pages import PAGES_MAX, PdfPage
+from stateward.pipelines.kit.windows import windows
 
 PAGE_OF = re.compile(
     r"\b(?:page|seite|blatt|página|pagina|pág\.?|pag\.?|sida|side|strona|strana|stránka|oldal|hoja|folio|sheet|blz\.?|bladzijde|sivu|sayfa)\W{0,3}"
@@ -15,6 +16,9 @@ _PAGE_ALONE = re.compile(
     r"(?! ?(?:of|von|de|di|sur|av|af|z|van|/) ?[0-9])",
     re.IGNORECASE,
 )
+
+_NUMBER = re.compile("[0-9]+")  # the words before it are many, and are looked for only there
+NUMBER_BEFORE, NUMBER_BEHIND = 16, 16  # characters of either pattern around a number of it
 
 # Words at the foot of a page that say that the next one goes on; "see overleaf for our terms" says nothing of it.
 _GOES_ON = re.compile(
@@ -46,14 +50,21 @@ def tells_page(text: str) -> bool:
 def uncounted_pages(texts: Sequence[str]) -> list[int]:
     """The same for the texts of pages. A page may print its number twice, above and below."""
     found = [
-        (int(at), int(last)) for text in texts for at, last in sorted({*PAGE_OF.findall(text)})
+        (int(at), int(last))
+        for text in texts
+        for at, last in sorted({met.group(1, 2) for met in _matches(PAGE_OF, text)})
     ]
     if not found:
-        return _skipped_pages([_PAGE_ALONE.findall(text) for text in texts])
+        return _skipped_pages([[met[1] for met in _matches(_PAGE_ALONE, text)] for text in texts])
     numbers = {at for at, _ in found}
     if len(numbers) != len(found) or len({last for _, last in found}) != 1:
         return []  # several documents, or a number that means something else
     return sorted(set(range(1, min(found[0][1], PAGES_MAX) + 1)) - numbers)
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    for first, last in windows(_NUMBER, text, before=NUMBER_BEFORE, behind=NUMBER_BEHIND):
+        yield from pattern.finditer(text, first, last)
 
 
 def _skipped_pages(printed: Sequence[Sequence[str]]) -> list[int]:
