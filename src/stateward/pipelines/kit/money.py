@@ -286,6 +286,9 @@ class _AmountParts(NamedTuple):
     currency: str
 
 
+_BRACKETED_MARK = re.compile(r"\s*\(([A-Za-z]{1,2}\.?)\)")
+
+
 @lru_cache(maxsize=CACHE_MAX)
 def _split_amount(text: str) -> _AmountParts | None:
     """The figure of a text and what stands around it; None where something there does not belong to an amount."""
@@ -298,6 +301,8 @@ def _split_amount(text: str) -> _AmountParts | None:
     figure = found["figure"]
     if before[:1] == "'" and ("." in figure or "," in figure):
         before = before[1:]  # what a sheet puts before a cell that is to stay a text
+    if found := _BRACKETED_MARK.fullmatch(after):
+        after = found[1]  # `512.96(Dr)`
     is_bracketed = "(" in before and ")" in after
     if is_bracketed:
         before, after = before.replace("(", "", 1), after.replace(")", "", 1)

@@ -83,6 +83,10 @@ def period_of(section: StatementSection) -> tuple[date, date] | None:
     """The period that a section covers, from its printed period or the dates of its balances."""
     start = _day(section.period_from or section.opening_date, section.terms)
     end = _day(section.period_to or section.closing_date, section.terms)
+    if start is None and end is not None and section.period_from:
+        # `1 March to 31 March 2025`: within the year before the last day
+        order = section.terms.date_order or "dmy"
+        start = dates.nearest_date(section.period_from, order, start=end - YEAR, end=end)
     # With only one end printed, the period is the year before or after it.
     if start is None and end is not None:
         start = end - YEAR

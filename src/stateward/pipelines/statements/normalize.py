@@ -52,7 +52,7 @@ from stateward.pipelines.statements.rules import CleaningRules, rules_of
 from stateward.workers.sdk import Batch, Job, Outcome
 
 # To be increased by a change after which the same observations give other transactions.
-NORMALIZER_VERSION = 4
+NORMALIZER_VERSION = 5
 BATCH_ROWS = 500
 REJECTED_KEPT_MAX = 1000
 LOGGED_MAX = 100

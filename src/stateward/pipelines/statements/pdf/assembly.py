@@ -54,6 +54,7 @@ from stateward.pipelines.statements.pdf.contexts import (
     below_closing,
     below_rows,
     direction_above,
+    is_dayless,
     is_pending,
     is_summary_beside,
     lists_checks,
@@ -216,7 +217,11 @@ class Assembler:
             named = table.heading.columns[0].text
             side = direction_of(named) or direction_above(context)
             side = side or (vocab.DEBIT if lists_checks(table) else "")
-            builder.begin_table(side, is_unbooked=is_pending(table, context))
+            builder.begin_table(
+                side,
+                is_unbooked=is_pending(table, context),
+                is_dayless=is_dayless(table, self.tables),
+            )
             sides = sides_of_parts(table, context)
             for number, (part, parsed) in enumerate(table.parts):
                 if any(sides):
@@ -397,6 +402,14 @@ class Assembler:
         own: Sequence[StatementLine],
         shared: Sequence[StatementLine],
     ) -> str:
+        columns = [column for table in self._read_tables() for column in table.heading.columns]
+        named = {
+            vocab.currency_alone(column.text)
+            for column in columns
+            if column.role in vocab.AMOUNT_ROLES
+        }
+        if len(named) == 1 and (code := named.pop()):
+            return code  # `US$ | R$`: that of the column which was taken
         texts = [text for entry in drafts for text in entry.money.values()]
         return printed.currency_of([*own, *shared], texts) or self._hints.currency
 
@@ -531,7 +544,10 @@ class Assembler:
 
     def _report_doubts(self, tried: TriedReading) -> None:
         """Report what the arithmetic of a section cannot prove."""
-        if not tried.rows and (not tried.is_sound or self._has_dated_amounts()):
+        # One of several accounts may have a balance and no booking.
+        is_still = len(self._builder.sections) > 1 and tried.opening and not tried.closing
+        is_sound = tried.is_sound or is_still
+        if not tried.rows and (not is_sound or self._has_dated_amounts()):
             message = "a table was found, but no row in it could be read"
             self._problems.append(StatementProblem(code="TABLE_UNREAD", message=message))
         pages = [*self._margin, *self._lines]

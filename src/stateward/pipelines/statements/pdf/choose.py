@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import interpret
-from stateward.pipelines.statements.booking import annulled_phrase
+from stateward.pipelines.statements.booking import annulled_phrase, unbooked_word
 from stateward.pipelines.statements.direction import DirectionVotes, count_votes, evidence_of
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow
 from stateward.pipelines.statements.pdf import vocabulary as vocab
@@ -26,6 +26,7 @@ from stateward.pipelines.statements.pdf.balance_pairs import (
     matching_pair,
 )
 from stateward.pipelines.statements.pdf.rows import (
+    NO_DAYS,
     UNBOOKED,
     DraftRow,
     PrintedFact,
@@ -46,6 +47,8 @@ SUMMANDS_MIN = 2
 # Doubts of rows.
 REMARKED, SUMMED = "its text says", "it is the sum of the rows above it"
 UNDATED = "it has no date, and its table prints one in every row"
+BELOW_END = "it has no date, and stands below the closing balance"
+LEFT = (BELOW_END, NO_DAYS)  # doubts by which a row is left out, which a sum must bear out
 KEPT = (REMARKED, UNDATED)  # doubts that alone leave no row out
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
 OPEN_DEBT = (
@@ -268,8 +271,11 @@ def _doubt_rows(draft: SectionDraft) -> None:
     A sum may be of all amounts, of the debits or of the credits; of all rows, or of those since the last such line.
     """
     decimal = decimal_of(draft).decimal
+    ends = [(fact.page, fact.line) for fact in draft.facts if fact.kind == vocab.CLOSING]
     for entry in missing_dates(draft.rows):
-        entry.doubt = entry.doubt or ("" if vocab.BALANCE in entry.money else UNDATED)
+        is_below = any(end < (entry.page, entry.line) for end in ends)
+        doubt = BELOW_END if is_below else UNDATED
+        entry.doubt = entry.doubt or ("" if vocab.BALANCE in entry.money else doubt)
     whole, part = _Summed(), _Summed()
     above: Decimal | None = None
     for entry in draft.rows:
@@ -281,13 +287,14 @@ def _doubt_rows(draft: SectionDraft) -> None:
         if is_moved and abs(after - above) == abs(value):  # type: ignore[operator, arg-type]
             entry.doubt = ""
         above = after if after is not None else above
-        if phrase := annulled_phrase(" ".join(entry.texts)):
+        text = " ".join(entry.texts)
+        if phrase := annulled_phrase(text) or unbooked_word(text):
             entry.doubt = entry.doubt or f"{REMARKED} {phrase!r}"
         if value is None:
             continue
         is_bare = not entry.is_dated and vocab.BALANCE not in entry.money
         if is_bare and (whole.is_sum(roles[0], value) or part.is_sum(roles[0], value)):
-            entry.doubt = SUMMED if entry.doubt in ("", UNDATED) else entry.doubt
+            entry.doubt = SUMMED if entry.doubt in ("", UNDATED, BELOW_END) else entry.doubt
             part = _Summed()
         else:
             whole.add(roles[0], value)

@@ -261,10 +261,16 @@ def _leave_foreign(heading: TableHeading, dated: Sequence[StatementLine]) -> Non
 
 
 def rival_amounts(heading: TableHeading, lines: Iterable[StatementLine]) -> tuple[str, str] | None:
-    """The names of two columns of amounts of which a row fills both, with other figures; None if there are none."""
+    """The names of two columns of amounts of which a row fills both, with other figures; None if there are none.
+
+    Nor do rows that fill one or the other belong to one account, if these are named by two currencies.
+    """
     own = [at for at, role in enumerate(heading.roles) if role == vocab.AMOUNT]
     if len(own) < 2 or len(parts_of(heading)) > 1:
         return None
+    names = [heading.columns[at].text for at in own]
+    if len({*map(vocab.currency_alone, names)} - {""}) > 1:
+        return names[0], names[1]
     for line in lines:
         if not line.dates:
             continue
@@ -380,7 +386,7 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
     if not heading.has(vocab.AMOUNT_ROLES) and not unknown:
         maybe = [column for column in heading.columns if vocab.is_maybe_amount(column.text)]
         unknown = [column for column in maybe if column not in dated][:1]
-    for column, role in zip(unknown, _missing_roles(heading, len(unknown)), strict=True):
+    for column, role in zip(unknown, _missing_roles(heading, unknown), strict=True):
         is_none = role == vocab.BALANCE and not _is_running(heading, column, lines)
         column.role = vocab.OTHER if is_none else role
         heading.is_inferred |= role in vocab.AMOUNT_ROLES and len(unknown) > 1
@@ -461,9 +467,14 @@ def _is_doubtful(heading: TableHeading, column: TableColumn) -> bool:
     )
 
 
-def _missing_roles(heading: TableHeading, count: int) -> list[str]:
+def _missing_roles(heading: TableHeading, unknown: Sequence[TableColumn]) -> list[str]:
     """The roles of amount columns with unknown names, given those that are known."""
-    roles = set(heading.roles)
+    roles, count = set(heading.roles), len(unknown)
+    is_of_currencies = count > 1 and all(vocab.is_currency_alone(c.text) for c in unknown)
+    if is_of_currencies and not roles & vocab.AMOUNT_ROLES:
+        return [
+            vocab.AMOUNT
+        ] * count  # `US$ | R$`: the same in both, one of which the account is in
     if (
         roles & {vocab.DEBIT, vocab.CREDIT}
         and not {vocab.DEBIT, vocab.CREDIT, vocab.AMOUNT} <= roles
@@ -783,7 +794,8 @@ def _is_sign(cell: PdfCell, column: TableColumn) -> bool:
 def _is_heading(columns: Sequence[TableColumn]) -> bool:
     known = [column for column in columns if column.role]
     roles = {column.role for column in known}
-    if not 2 <= len(columns) <= COLUMNS_MAX or len(known) < KNOWN_MIN * len(columns):
+    told = len(known) + sum(not c.role and vocab.is_currency_alone(c.text) for c in columns)
+    if not 2 <= len(columns) <= COLUMNS_MAX or told < KNOWN_MIN * len(columns):
         return False
     has_text = bool(
         roles & (vocab.DATE_ROLES | {vocab.TEXT, vocab.PARTY, vocab.CHECK, vocab.REFERENCE})
@@ -816,12 +828,16 @@ def _is_over_dates(columns: Sequence[TableColumn], below: StatementLine | None) 
     return all(any(_is_under(day, column) for day in days) for column in unknown)
 
 
-def heading_worth(columns: Sequence[TableColumn]) -> tuple[int, int, bool]:
-    """How much a heading says: more roles are better, unknown cells are worse; then whether it names the booking."""
+def heading_worth(columns: Sequence[TableColumn]) -> tuple[int, int, int, bool]:
+    """How much a heading says: more roles are better, unknown cells are worse; then whether it names the booking.
+
+    A name that ends with a slash goes on below.
+    """
     known = [column.role for column in columns if column.role]
     days = [column.text for column in columns if column.role == vocab.DATE]
     is_told = len(days) > 1 and any(map(vocab.is_booking_date, days))
-    return len(set(known)) * 2 - 3 * (len(columns) - len(known)), len(known), is_told
+    cut = sum(column.text.endswith("/") for column in columns)
+    return len(set(known)) * 2 - 3 * (len(columns) - len(known)), len(known), -cut, is_told
 
 
 def _is_data(text: str) -> bool:

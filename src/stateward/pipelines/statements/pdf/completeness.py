@@ -16,7 +16,7 @@ from stateward.pipelines.statements.booking import annulled_phrase, unbooked_wor
 from stateward.pipelines.statements.direction import count_votes, evidence_of
 from stateward.pipelines.statements.model import RowPlace, StatementProblem, StatementRow
 from stateward.pipelines.statements.pdf import vocabulary as vocab
-from stateward.pipelines.statements.pdf.choose import SUMMED, TriedReading
+from stateward.pipelines.statements.pdf.choose import LEFT, SUMMED, TriedReading
 from stateward.pipelines.statements.pdf.columns import EDGE_NEAR, TableHeading, is_in_text
 from stateward.pipelines.statements.pdf.rows import NAMED_BALANCE, UNBOOKED, DraftRow
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft, by_title
@@ -169,12 +169,16 @@ def row_problems(draft: SectionDraft, tried: TriedReading) -> Iterator[Statement
         text = " ".join(entry.texts)
         done = "it was counted" if id(entry) in taken else "it was left out"
         phrase = annulled_phrase(text) or unbooked_word(text)
+        if phrase and id(entry) not in taken and tried.is_summed and not annulled_phrase(text):
+            continue  # it is still to be booked, and the balances do not count it
         if phrase:
             code, message = "BOOKING_UNPROVEN", f"the text of the row says {phrase!r}, and {done}"
         elif entry.doubt == UNBOOKED and id(entry) in taken:
             code, message = "BOOKING_UNPROVEN", f"{UNBOOKED}, and {done}"
         elif entry.doubt == SUMMED and not tried.is_summed and not is_called_total(entry):
             code, message = "TOTAL_SUSPECTED", f"the row is the sum of those above it; {done}"
+        elif entry.doubt in LEFT and id(entry) not in taken and not tried.is_summed:
+            code, message = "ROW_UNREAD", f"the row was left out, because {entry.doubt}"
         elif id(entry) in doubted:
             code, message = (
                 "TOTAL_SUSPECTED",

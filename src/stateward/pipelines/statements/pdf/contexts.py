@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from stateward.pipelines.kit.pdf.lines import cells_of
+from stateward.pipelines.statements.headings import whole_fact
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.completeness import is_sum_line
 from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.titles import direction_of, title_text
 from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals
+from stateward.pipelines.statements.row_totals import TOTALS
 
 NOTES_MAX = 1  # lines between a title and its table that explain it
 TITLE_REACH = 6.0  # points: how far left of its first column a title may begin
@@ -31,13 +33,18 @@ CARD_WORDS = (
 
 
 def below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
-    """The lines of a context below the closing balance of the section before, which is not part of the next."""
+    """The lines of a context below the closing balance and the totals of the section before, no part of the next."""
     titles = [title_text(line.text) for line in context]
     opens = [
         at for at, text in enumerate(titles) if vocab.BALANCE_LABELS[vocab.OPENING].prefix(text)
     ]
     above = titles[: opens[0]] if opens else titles
-    ends = [at for at, text in enumerate(above) if vocab.BALANCE_LABELS[vocab.CLOSING].prefix(text)]
+    ends = [
+        at
+        for at, text in enumerate(above)
+        if vocab.BALANCE_LABELS[vocab.CLOSING].prefix(text)
+        or (context[at].money and whole_fact(text) in TOTALS)
+    ]
     return context[ends[-1] + 1 :] if ends else context
 
 
@@ -45,6 +52,21 @@ def is_pending(table: PdfTable, context: Sequence[StatementLine]) -> bool:
     """Whether the line right above a table is a title of bookings that are still to come."""
     own = on_page(context, table)
     return bool(own) and vocab.PENDING.matches(title_text(own[-1].text))
+
+
+def is_dayless(table: PdfTable, tables: Sequence[PdfTable]) -> bool:
+    """Whether no line of a table has a day, and all tables that have some have other names of columns."""
+
+    def has_days(other: PdfTable) -> bool:
+        return any(one.date for _, parsed in other.parts for one in parsed)
+
+    if has_days(table):
+        return False
+    names = {column.text for column in table.heading.columns}
+    dated = [
+        {column.text for column in other.heading.columns} for other in tables if has_days(other)
+    ]
+    return bool(dated) and all(names.isdisjoint(each) for each in dated)
 
 
 def on_page(context: Sequence[StatementLine], table: PdfTable) -> Sequence[StatementLine]:

@@ -1,4 +1,6 @@
-"""Days in a column of dates that are printed in pieces, written as dates: two numbers, four digits, or several lines.
+"""Days in a column of dates that are printed in pieces or as one word, written as dates.
+
+The pieces are two numbers, four digits, or several lines.
 
 Pieces count only in a column of dates and only where every one of them gives a day; elsewhere they are numbers.
 """
@@ -9,6 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from stateward.pipelines.kit import dates
+from stateward.pipelines.kit.pdf.lines import CELL_GAP
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import TableColumn, TableHeading
@@ -16,6 +19,7 @@ from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimal
 
 TWO_DIGITS = re.compile(r"[0-9]{2}", re.ASCII)
 FOUR_DIGITS = re.compile(r"[0-9]{4}", re.ASCII)
+TWO_DAYS = re.compile(r"([0-9]+[.-][0-9.-]+)/([0-9]+[.-][0-9.-]+)", re.ASCII)
 DAY = re.compile(r"[0-9]{1,2}\.?", re.ASCII)
 JOINED_MIN = 2  # rows with two numbers in the place of a date
 SAME_PLACE = 4.0  # points between the edges of a piece and of its column
@@ -24,9 +28,29 @@ STACKED_HEIGHTS_MAX = 6.0  # of the line height: from the day to the year below 
 
 def join_pieces(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
     """Write the days below a heading that are printed in pieces as dates."""
+    _part_days(heading, lines)
     _join_days(heading, lines)
     _spell_out_days(heading, lines)
     _join_stacked_days(heading, lines)
+
+
+def _part_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
+    """Write two days that are printed as one word in a column of dates as two: `28.02./27.02.`."""
+    places = _date_columns(heading)
+    for line in lines:
+        for at, word in enumerate(line.words):
+            found = TWO_DAYS.fullmatch(word.text)
+            if found is None or not any(_is_below(word, column) for column in places):
+                continue
+            if all(map(is_date, found.groups())):
+                edge = word.x0 + (word.x1 - word.x0) * len(found[1]) / len(word.text)
+                gap = 2 * CELL_GAP * (word.bottom - word.top)  # each is a cell of its own
+                line.words[at : at + 1] = [
+                    replace(word, text=found[1], x1=max(edge - gap, word.x0)),
+                    replace(word, text=found[2], x0=edge),
+                ]
+                line.forget_words()
+                break
 
 
 def _join_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:

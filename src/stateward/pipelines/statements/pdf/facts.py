@@ -30,6 +30,7 @@ STACKED_GAP_MAX = 1.7  # of the height, between two lines of one label
 UNDER_GAP_MAX = 3.2  # of the height, between a label and the value below it
 IBAN_CHARS_MIN = 15  # those of Norway; shorter ones are numbers of taxes
 ACCOUNT_DIGITS_MIN = 5  # fewer are the number of a branch or a page
+OWN_NUMBER_MIN = 7  # characters of an account within its IBAN
 
 # Amounts of a card statement that are no balances: minimum payment, limit, average.
 _NO_BALANCE = re.compile(
@@ -290,19 +291,29 @@ def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
 
     The lines come in the order of trust: those above the first table before those below it.
     """
-    periods = [period for line in lines if (period := _period_in(line))]
+    told = [(period, line) for line in lines if (period := _period_in(line))]
+    # That of a rate or of a contract may be another year's.
+    periods = [period for period, line in told if not _is_of_rate(line)]
     labelled = [period for period in periods if period.is_labelled]
     if labelled or periods:
         return (labelled or periods)[0]
     if found := _from_to(lines) or _month(lines, _MONTH_YEAR):
         return found
     day, is_named = _statement_date(lines)
+    if told and not day:
+        return told[0][0]
     found = None if day else _month(lines, _MONTH_OF_YEAR)
     if not (day or found) and (due := _due_day(lines)):
         return PrintedPeriod("", due, is_unnamed=True)
     if not (day or found) and (other := _other_day(lines)):
         return PrintedPeriod("", other, is_unnamed=True, is_of_other=True)
     return found or PrintedPeriod("", day, is_unnamed=bool(day) and not is_named)
+
+
+def _is_of_rate(line: StatementLine) -> bool:
+    """Whether a line calls its days by a rate or a contract, and not those of a statement about one."""
+    label = vocab.simplify(re.split("[0-9]", line.text, maxsplit=1)[0])
+    return bool(_TERMS.search(label)) and STATEMENT_NAMES.isdisjoint(label.split())
 
 
 def tells_period(text: str, *, is_above: bool) -> bool:
@@ -615,10 +626,16 @@ def _iban(text: str) -> str:
 
 
 def is_same_account(number: str, other: str) -> bool:
-    """Whether two numbers name one account: of an IBAN, figures that stand beside it may have been taken for a part."""
+    """Whether two numbers name one account: of an IBAN, figures that stand beside it may have been taken for a part.
+
+    An IBAN contains the number of the account in its country.
+    """
     one, two = ("".join(c for c in each.upper() if c.isalnum()) for each in (number, other))
     is_iban = bool(_IBAN.match(one) and _IBAN.match(two))
-    return one == two or (is_iban and (one.startswith(two) or two.startswith(one)))
+    if is_iban or one == two:
+        return one.startswith(two) or two.startswith(one)
+    short, long = sorted((one, two), key=len)
+    return len(short) >= OWN_NUMBER_MIN and bool(_IBAN.match(long)) and short in long
 
 
 def card_strength(lines: Sequence[StatementLine]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from stateward.pipelines.kit.pdf.pages import PdfWord
+from stateward.pipelines.statements.headings import role_of
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import (
     TableColumn,
@@ -19,14 +20,17 @@ from stateward.pipelines.statements.pdf.tokens import (
     WordSpan,
     has_decimals,
     is_beside_money,
+    is_money,
 )
 
+FURTHER = "further date"
 DATE_REACH = 22.0  # points: how far left of its heading a date may begin
 DATE_REACH_INSIDE = 9.0  # the same, where another column is to its left
 RIGHT_NEAR = 3.0  # points: how far from the right edge of its heading a right-aligned date may end
 TEXT_REACH = 4.0  # points: how far left of its heading a text may begin
 
 _YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
+_LEADER = re.compile(r"[.…_]{4,}")
 _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|[AaPp][Mm]", re.ASCII)
 
 
@@ -82,8 +86,20 @@ def parse_line(heading: TableHeading, line: StatementLine) -> ParsedLine:
             parsed.money[column.role] = token.text
         else:
             parsed.more[column.text] = token.text
+    _book_fee(heading, parsed)
+    # Without the dots that lead the eye to the amount.
+    used |= {at for at, word in enumerate(words) if _LEADER.fullmatch(word.text)}
     _put_text(heading, parsed, [(at, word) for at, word in enumerate(words) if at not in used])
     return parsed
+
+
+def _book_fee(heading: TableHeading, parsed: ParsedLine) -> None:
+    """Take what stands in a column of fees alone for a debit: the row is that of the fee."""
+    if not parsed.date or parsed.has_amount or not heading.has({vocab.DEBIT}):
+        return
+    fees = [name for name in parsed.more if role_of(name) == "fee" and is_money(parsed.more[name])]
+    if len(fees) == 1:
+        parsed.money[vocab.DEBIT] = parsed.more.pop(fees[0])
 
 
 def _years(heading: TableHeading, parsed: ParsedLine) -> set[int]:
@@ -131,6 +147,7 @@ def _dates(heading: TableHeading, line: StatementLine) -> dict[str, WordSpan]:
             ):  # what stands before it is the purchase
                 found[vocab.VALUE_DATE] = found.pop(role)
             role = vocab.VALUE_DATE if role in found else role
+            role = FURTHER if role in found else role  # a third date is no text either
             found.setdefault(role, token)
     if not has_date and vocab.DATE not in found and vocab.VALUE_DATE in found:
         found[vocab.DATE] = found.pop(vocab.VALUE_DATE)
@@ -199,6 +216,8 @@ def dates_end(heading: TableHeading) -> float:
 def _put_text(heading: TableHeading, parsed: ParsedLine, words: list[tuple[int, PdfWord]]) -> None:
     """Put words that are neither date nor amount into their text columns."""
     has_text = any(column.role in (vocab.TEXT, vocab.PARTY) for column in heading.columns)
+    # Beside a kind or a column without a known name; lines below a row go on with its text anywhere.
+    has_words = bool(parsed.date) and any(c.role in ("", vocab.KIND) for c in heading.columns)
     texts: list[str] = []
     parties: list[str] = []
     last_role, last_x1 = "", -1.0
@@ -210,7 +229,7 @@ def _put_text(heading: TableHeading, parsed: ParsedLine, words: list[tuple[int, 
         ):
             role = last_role if role not in (vocab.TEXT, vocab.PARTY) else role
         if role in vocab.MONEY_ROLES or role == vocab.OTHER:
-            if is_beside_money(word.text):
+            if is_beside_money(word.text) or _TIME.fullmatch(word.text):
                 continue
             role = vocab.TEXT
         elif role == vocab.CURRENCY and not word.text.isalpha() and not is_beside_money(word.text):
@@ -220,7 +239,7 @@ def _put_text(heading: TableHeading, parsed: ParsedLine, words: list[tuple[int, 
             parsed.mark = word.text
         elif role == vocab.CURRENCY:
             parsed.currency = word.text
-        elif role in (vocab.REFERENCE, vocab.CHECK) and has_text:
+        elif role in (vocab.REFERENCE, vocab.CHECK) and (has_text or has_words):
             parsed.reference = f"{parsed.reference} {word.text}".strip()
         elif role == vocab.KIND and has_text:
             parsed.kind = word.text

@@ -132,6 +132,7 @@ def unnamed_dates(heading: TableHeading, lines: Sequence[StatementLine]) -> list
     Beside a named column of booking dates they are value dates, and the other way round.
     """
     places = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
+    sums = [column for column in heading.columns if column.role in vocab.MONEY_ROLES]
     rows = [
         [cell for cell in cells_of(line) if is_date(cell.text)]
         for line in lines
@@ -148,8 +149,8 @@ def unnamed_dates(heading: TableHeading, lines: Sequence[StatementLine]) -> list
         if near < DATED_MIN * len(rows) or any(abs(x0 - each.x0) < DATE_WIDTH for each in others):
             continue
         width = max(cell.x1 for cells in rows for cell in cells if abs(cell.x0 - x0) <= 1) - x0
-        if any(abs(x0 + width - each.x1) <= EDGE_NEAR for each in others):
-            continue  # right-aligned below a name that is there
+        if any(abs(x0 + width - each.x1) <= EDGE_NEAR for each in (*others, *sums)):
+            continue  # right-aligned below a name that is there; `5.19` is an amount where amounts end
         has_date = any(each.role == vocab.DATE for each in others)
         found.append(
             TableColumn(vocab.VALUE_DATE if has_date else vocab.DATE, float(x0), x0 + width, "")

@@ -14,6 +14,7 @@ import msgspec
 from stateward.pipelines.kit import dates
 from stateward.pipelines.kit.money import CURRENCY_CODES
 from stateward.pipelines.kit.pdf.lines import cells_of
+from stateward.pipelines.statements.headings import role_of
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import TableHeading, is_aligned
 from stateward.pipelines.statements.pdf.fields import (
@@ -29,6 +30,7 @@ from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimal
 
 CONTINUED_GAP_MAX = 2.0  # of the line height: text further below does not belong to the row
 DISTANT_LINES_MAX = 4  # between the first line of a row and its amount
+SECOND_DAYS_MIN = 2  # rows with a lone date below them
 LINES_PER_ROW_MAX = 40
 TEXT_CHARS_MAX = 200  # of a line that is reported
 DAY_DIGITS_MAX = 8
@@ -47,6 +49,7 @@ LABEL_WORDS = frozenset(
 COUNTED = frozenset(
     "credits debits deposits withdrawals payments checks cheques entries items".split()
 )
+_NONZERO = frozenset("123456789")
 _LEADING_NUMBERS = re.compile(r"^(?:[0-9]+ )+")
 SIGNED = re.compile(r"[-+(]|[A-Za-z]$")
 _DUE = re.compile(r"minim|mindest|asgari|\bdue\b|最低")
@@ -59,6 +62,7 @@ MARK_REACH = 30.0  # points from the right edge of the row
 DAY_WORDS = (2, 3)
 UNBOOKED = "a title above it says that it is not booked"
 NAMED_BALANCE = "it is called a balance"
+NO_DAYS = "its table has no day and other columns than those of the rows"
 DATED = "dated"  # a balance that may be opening or closing: only its date is printed
 
 
@@ -134,6 +138,8 @@ class RowBuilder:
             False  # the last line but texts is a balance with its day, as at the top of a page
         )
         self._year = ""  # a line above the rows, of which it is the year
+        self._has_second_days = False  # a lone date below a row is another one of that row
+        self._is_dayless = False  # its table has no day at all
         self._is_unbooked = False  # a title between the rows says that those below it do not count
         self._unknown_title = ""  # what else stands like a title between the rows
         self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
@@ -158,8 +164,13 @@ class RowBuilder:
         for fact in self.facts:
             fact.section = min(fact.section, 0)
 
-    def begin_table(self, direction: str, *, is_unbooked: bool = False) -> None:
-        """Start a table; `direction` is what its title says about its amounts."""
+    def begin_table(
+        self, direction: str, *, is_unbooked: bool = False, is_dayless: bool = False
+    ) -> None:
+        """Start a table; `direction` is what its title says about its amounts.
+
+        One without any day, below other names of columns than those of the rows, may add something up.
+        """
         above = self.context if self.sections and self.sections[-1] else []
         titles = (title for line in above if (title := self._unknown(line)))
         self._unknown_title = next(titles, "" if direction else self._unknown_title)
@@ -168,12 +179,14 @@ class RowBuilder:
         self._group += 1
         self._second_lines = self._heading_lines = 0
         self._is_unbooked = is_unbooked
+        self._is_dayless = is_dayless
         self._is_running = True
 
     def add(
         self, heading: TableHeading, parsed: Sequence[ParsedLine], *, is_amount_last: bool
     ) -> None:
         """Add the lines below a heading."""
+        self._has_second_days = _have_second_days(parsed)
         for at, one in enumerate(parsed):
             after = parsed[at + 1] if at + 1 < len(parsed) else None
             self._add(heading, one, after, is_amount_last)
@@ -234,6 +247,13 @@ class RowBuilder:
 
     def _take_dated(self, one: ParsedLine) -> None:
         self._is_running = True
+        opened, is_second = self._open, self._has_second_days and _is_day_alone(one)
+        is_second &= opened is not None and opened.is_complete
+        if is_second and opened is not None and self._is_near(opened, one.line, CONTINUED_GAP_MAX):
+            opened.value_date = opened.value_date or one.date
+            opened.last_base = one.line.base
+            opened.lines.append((one.line.page, one.line.number))
+            return
         self._close()
         if self._year and not dates.has_year(one.date):
             one = msgspec.structs.replace(one, date=_with_year(one.date, self._year))
@@ -350,8 +370,15 @@ class RowBuilder:
         return line.text if is_below and may_be_title(line) else ""
 
     def _end_row(self, line: StatementLine) -> None:
-        """A line that belongs to no row: the table has ended, or is interrupted."""
+        """A line that belongs to no row: the table has ended, or is interrupted.
+
+        The head of the next page does not end a row whose whole text is still to come, below that head.
+        """
         last = self._open or self._last
+        is_bare = self._open is not None and self._open.is_complete and not self._open.texts
+        if is_bare and last is not None and line.page == last.last_page + 1:
+            self.context.append(line)
+            return
         self._is_unbooked &= last is None or last.doubt != UNBOOKED
         self._close()
         self._last = None
@@ -400,7 +427,7 @@ class RowBuilder:
             x_text=one.x_text,
             last_base=line.base,
             last_page=line.page,
-            doubt=UNBOOKED if self._is_unbooked else "",
+            doubt=UNBOOKED if self._is_unbooked else NO_DAYS if self._is_dayless else "",
             title=self._unknown_title,
         )
         self._is_carried = False
@@ -663,6 +690,8 @@ class RowBuilder:
             return
         number = len(self.sections) - 1
         self.group_totals.setdefault((number, self._group), []).append(any_money(one))
+        if any(role_of(name) == "fee" and _is_filled(text) for name, text in one.more.items()):
+            return  # debits are added up without the fees, of which some are rows
         sides = [one.money.get(role, "") for role in (vocab.DEBIT, vocab.CREDIT)]
         if all(sides) and not is_carried and not _OF_YEAR.search(text):
             place = (one.line.page, one.line.number)
@@ -679,6 +708,36 @@ class RowBuilder:
         if one.line.x0 > heading.columns[0].x0 + TEXT_REACH:
             return ""  # it is in the column of texts
         return direction_of(one.line.text)
+
+
+def _is_day_alone(one: ParsedLine) -> bool:
+    return bool(one.date) and not (one.text or one.money or one.more)
+
+
+def _have_second_days(parsed: Sequence[ParsedLine]) -> bool:
+    """Whether most rows with a date have a lone date on the next line, which is that of the value.
+
+    Then no row without a date stands between such a date and the next row, whose day it would be.
+    """
+    lone = False
+    below = rows = 0
+    for above, one in pairwise([*parsed[:1], *parsed]):
+        if _is_day_alone(one):
+            is_row = bool(above.date) and above.has_amount and one.line.page == above.line.page
+            gap = one.line.base - above.line.base
+            lone = is_row and gap <= CONTINUED_GAP_MAX * one.line.height
+            below += lone
+        elif one.has_amount:
+            if lone and not one.date:
+                return False
+            rows += bool(one.date)
+            lone = False
+    return below >= SECOND_DAYS_MIN and 2 * below > rows
+
+
+def _is_filled(text: str) -> bool:
+    """Whether an amount is more than nothing, by its figures."""
+    return not _NONZERO.isdisjoint(text)
 
 
 def _says_currency_alone(one: ParsedLine) -> bool:

@@ -157,6 +157,8 @@ def _is_as_good(later: TableHeading, heading: TableHeading) -> bool:
         return True
     if heading_worth(later.columns) < heading_worth(heading.columns):
         return False
+    if heading.has({vocab.DATE}) and not later.has({vocab.DATE}):
+        return False  # the day of the booking stands above that of the value
     names = {column.text for column in later.columns}
     return not any(
         vocab.is_exact_heading(column.text) and column.text not in names

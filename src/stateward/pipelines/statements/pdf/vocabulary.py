@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import msgspec
 
-from stateward.pipelines.kit import dates
+from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.heading_parts import (
     day_role,
     is_of_transaction,
@@ -213,7 +213,12 @@ def heading_roles(text: str) -> tuple[str, ...]:
     """The possible roles of a column with this heading, the most likely first."""
     roles = _roles_by_words(text)
     # `Debits/Credits(-)`: what has a sign is an amount, and no mark beside one.
-    return (AMOUNT,) if roles[:1] == (MARK,) and _SIGN_TOLD.search(text) else roles
+    if roles[:1] == (MARK,) and _SIGN_TOLD.search(text):
+        return (AMOUNT,)
+    left, _, right = text.partition("/")
+    if {DEBIT, CREDIT} == {next(iter(_roles_by_words(each)), "") for each in (left, right)}:
+        return roles if roles[:1] == (MARK,) else (AMOUNT,)  # `Withdrawal (Dr)/ Deposit (Cr)`
+    return roles
 
 
 def _roles_by_words(text: str) -> tuple[str, ...]:
@@ -301,6 +306,12 @@ def is_currency_alone(text: str) -> bool:
     """Whether a heading is nothing but a currency: of amounts in it, or a column of currencies."""
     words = simplify(text).split()
     return bool(words) and _CURRENCY_WORDS.issuperset(words)
+
+
+def currency_alone(text: str) -> str:
+    """The code of the currency that a heading is nothing but the name of; "" for any other, or for several."""
+    code = money.currency_code(text) if is_currency_alone(text) else ""
+    return code if code in money.CURRENCY_CODES else ""
 
 
 _VALUE_WORDS = frozenset("valor value wert valeur valore varde vaerdi".split())
