@@ -78,7 +78,8 @@ _Box = tuple[float, float, float, float]  # left, bottom, right, top: y grows up
 class PdfWord(msgspec.Struct, gc=False):
     """A word with its box. `base` is its baseline; words with the same `run` follow each other in the file.
 
-    `is_bold` is known where `read_pages` was asked for fonts.
+    `is_bold` is known where `read_pages` was asked for fonts; `begins_cell` is for readers of tables, which know of
+    columns that stand close together.
     """
 
     text: str
@@ -89,6 +90,7 @@ class PdfWord(msgspec.Struct, gc=False):
     base: float
     run: int
     is_bold: bool = False
+    begins_cell: bool = False
 
 
 class PdfPage(msgspec.Struct):

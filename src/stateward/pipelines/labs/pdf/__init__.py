@@ -4,6 +4,7 @@
 which column, `wrapped` which lines are one row, `line` makes a row of a line, `rows` puts lines of a table together
 into results by what `line_kinds` says of them, `reading` does so for whole pages, `below` what the line under a row
 says of it, `cells` takes apart what one cell holds. `columns` tells columns by what they hold, without headings, and
+`corridors` marks with which words a column begins that is hardly parted from the one before it,
 `evidence` which of two readings explains more; `halves` reads tables side by side, `flowsheet` a column for each
 test. `loose` reads lines outside of tables, `paired` rows with two results, `sentences` running text, `antibiogram`
 letters of organisms, `blocks` tests whose parts have labels, `stacks` values below their names. `patients` tells

@@ -374,7 +374,8 @@ def cells(words: Sequence[PdfWord]) -> list[list[PdfWord]]:
         is_open = last is not None and _OPEN_RANGE.search(" ".join(w.text for w in found[-1]))
         gap_max = OPEN_GAP if is_open else CELL_GAP
         is_close = last is not None and word.x0 - last.x1 <= gap_max * (last.bottom - last.top)
-        if last is not None and is_close and not (_DOTS.search(last.text) and len(last.text) > 3):
+        is_led = last is not None and _DOTS.search(last.text) is not None and len(last.text) > 3
+        if is_close and not is_led and not word.begins_cell:
             found[-1].append(word)
         else:
             found.append([word])

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -12,8 +12,10 @@ from stateward.pipelines.labs.pdf.headings import (
     UNKNOWN,
     Heading,
     continues_heading,
+    count_roles,
     headings_of,
     joined_headings,
+    stacked_headings,
 )
 from stateward.pipelines.labs.pdf.line_kinds import is_no_section
 from stateward.pipelines.labs.pdf.samples import sample_headings
@@ -21,6 +23,8 @@ from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.words import SECTIONS, column_of, fold, specimen_of
 
 TITLE_WORDS_MAX = 7
+LABELS_MAX = 4  # lines between the name of a test and the headings of its results
+BESIDE_MARGIN = 4.0  # points
 CAPTIONS_MIN = 2  # tables of one page with the same headings, each below the name of its test
 BESIDE_MAX = (
     1.2  # of the height: half a line, as cells of a table are centred beside one of two lines
@@ -46,6 +50,7 @@ class Block(msgspec.Struct):
     caption: PdfLine | None = (
         None  # above headings that name no test: the test of which all below it is
     )
+    told: dict[str, str] = {}  # what labels between the caption and the headings say of it, by role
 
 
 def table_blocks(page: Lines) -> Iterator[Block]:
@@ -58,20 +63,21 @@ def table_blocks(page: Lines) -> Iterator[Block]:
     for at, line in enumerate(page):
         if at == taken:
             continue
-        found = headings_of(line) or joined.get(at, [])
+        found, end = _headings_at(page, at, joined)
         if found:
-            is_captioned = counts[line.text] >= CAPTIONS_MIN and all(
-                each.role != "test" for each in found
+            is_captioned = all(each.role != "test" for each in found) and (
+                counts[line.text] >= CAPTIONS_MIN
+                or _begins_with_values(found, page[at + 1 : at + 2])
             )
-            beside, taken = _headings_beside(page, at, found)
+            beside, taken = _headings_beside(page, at, found) if end == at else ([], end)
             found = sorted([*found, *beside], key=lambda each: each.x0)
             title, unit = _title_above(block.body), _unit_above(block.body)
             if unit:
                 block.body.pop()
-            caption = block.body.pop() if is_captioned and block.body else None
+            caption, told = _take_caption(block.body) if is_captioned else (None, {})
             if block.body:
                 yield block
-            block, last = Block(found, [], title, unit, caption), line
+            block, last = Block(found, [], title, unit, caption, told), page[end]
         elif last is not None and not block.body and (limits := _limits_below(block, last, line)):
             block.headings, last = limits, line
         elif last is not None and not block.body and continues_heading(block.headings, last, line):
@@ -79,6 +85,37 @@ def table_blocks(page: Lines) -> Iterator[Block]:
         else:
             block.body.append(line)
     yield block
+
+
+def _begins_with_values(found: Sequence[Heading], below: Lines) -> bool:
+    """Whether nothing stands left of the first column, which is one of values: there is no place for names."""
+    first = min(found, key=lambda each: each.x0)
+    return first.role == "value" and any(line.x0 > first.x0 - BESIDE_MARGIN for line in below)
+
+
+def _take_caption(body: list[PdfLine]) -> tuple[PdfLine | None, dict[str, str]]:
+    """The name of a test above its headings, and what lines between say of it: `Material: serum`; off the body."""
+    told: dict[str, str] = {}
+    for at in range(len(body) - 1, max(len(body) - 2 - LABELS_MAX, -1), -1):
+        label, colon, text = body[at].text.partition(":")
+        if not (colon and text.strip()):
+            caption = body[at]
+            del body[at:]
+            return caption, told
+        told.setdefault(column_of(label.strip(" .")), text.strip())
+    return (body.pop() if body else None), {}
+
+
+def _headings_at(
+    page: Lines, at: int, joined: Mapping[int, Sequence[Heading]]
+) -> tuple[Sequence[Heading], int]:
+    """The headings of a line, and the line that they end with: the next one, where both together name more columns."""
+    found = headings_of(page[at]) or joined.get(at, [])
+    if at + 1 < len(page) and joined.keys().isdisjoint((at, at + 1)):
+        stacked = stacked_headings(page[at], page[at + 1])
+        if count_roles(stacked) > max(map(count_roles, (found, headings_of(page[at + 1])))):
+            return stacked, at + 1
+    return found, at
 
 
 def _limits_below(block: Block, last: PdfLine, line: PdfLine) -> list[Heading]:

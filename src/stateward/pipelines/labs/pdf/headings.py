@@ -15,7 +15,7 @@ from stateward.pipelines.labs.pdf.cells import cells
 from stateward.pipelines.labs.table import iso_date
 from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import COLLECTED, column_of, fold, known_column
+from stateward.pipelines.labs.words import COLLECTED, column_of, fold, known_column, ordinal_of
 
 WORDS_MAX = 5  # of one heading
 GAP_MAX = 1.2  # of the height, between two words of one heading
@@ -27,6 +27,7 @@ SAMPLES_MIN = 2  # columns, of a table without a heading for results
 ROLES_MIN = 4  # cells of a line of headings most of which are not known
 TITLED_MIN = 3  # headings that may stand as close together as the words of a title
 NEARBY = 12.0  # points
+LARGER = 1.1  # of the height: no line of a heading is so much larger than the one above it
 JOINED_MAX = 3  # lines between the dates of columns and their units
 CELL_END = "\t"  # between the texts of two cells of a line
 LINE_GAP_MAX = 1.9  # of the height: a heading over two lines
@@ -344,6 +345,49 @@ def joined_headings(page: Sequence[PdfLine]) -> Iterator[tuple[int, list[Heading
                 break
 
 
+def stacked_headings(line: PdfLine, below: PdfLine) -> list[Heading]:
+    """The headings of two lines, each cell read together with what stands below it: `Out Of` above `Range`.
+
+    None where the second line is no part of a heading: it has a figure, or a cell of it stands below two others.
+    """
+    is_near = line.page == below.page and below.base - line.base <= LINE_GAP_MAX * line.height
+    if not is_near or any(map(str.isdigit, below.text)) or ":" in below.text:
+        return []
+    upper = [*cells(line.words)]
+    lower = [*cells(below.words)]
+    under = [[at for at, part in enumerate(upper) if _overlap(part, cell)] for cell in lower]
+    if any(len(each) > 1 for each in under):
+        return []
+    words: list[PdfWord] = []
+    for at, part in enumerate(upper):
+        parts = [part, *(cell for cell, each in zip(lower, under, strict=True) if each == [at])]
+        words += [_as_one_word(parts)] if len(parts) > 1 else part
+    for cell, each in zip(lower, under, strict=True):
+        words += cell if not each else []
+    words.sort(key=lambda word: word.x0)
+    return headings_of(replace(line, words=words, text=" ".join(word.text for word in words)))
+
+
+def _overlap(one: Sequence[PdfWord], other: Sequence[PdfWord]) -> bool:
+    return one[0].x0 < other[-1].x1 and one[-1].x1 > other[0].x0
+
+
+def _as_one_word(parts: Sequence[Sequence[PdfWord]]) -> PdfWord:
+    """Cells below each other as one word, because their words do not follow each other from left to right."""
+    return replace(
+        parts[0][0],
+        text=" ".join(_text(part) for part in parts),
+        x0=min(part[0].x0 for part in parts),
+        x1=max(part[-1].x1 for part in parts),
+        begins_cell=True,
+    )
+
+
+def count_roles(headings: Sequence[Heading]) -> int:
+    """How many columns headings tell the role of."""
+    return len({each.role for each in headings} - {UNKNOWN})
+
+
 def headings_without_values(line: PdfLine) -> list[Heading]:
     """The headings of a line that names tests and units, and no result; none if it is no such line."""
     found = max((_join_broken(line), line), key=lambda each: len({h.role for h in _headings_of(each)}))  # fmt: skip
@@ -451,6 +495,13 @@ def continues_heading(headings: Sequence[Heading], heading: PdfLine, line: PdfLi
         return False
     if re.search(r"[0-9]", line.text) and not re.fullmatch(r"[0-9:.,/\s-]*", line.text):
         return False
+    texts = [_text(cell) for cell in cells(line.words)]
+    if (
+        line.height > LARGER * heading.height
+        or any(map(ordinal_of, texts))
+        or len({*texts}) < len(texts)
+    ):
+        return False  # a result in words: `Não reagente` below `Resultado`, and again below `Valor de referência`
     first = min(headings, key=lambda each: each.x0)
     beneath = [
         each.role for each in headings if any(_is_beneath(word, each) for word in line.words)

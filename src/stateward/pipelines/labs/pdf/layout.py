@@ -19,7 +19,7 @@ from stateward.pipelines.labs.pdf.legends import is_legend
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import ANTIBIOGRAMS, column_of, fold
+from stateward.pipelines.labs.words import ANTIBIOGRAMS, column_of, flag_of_words, fold
 
 ELSEWHERE = "elsewhere"  # the role of a column that belongs to another value of the row
 ROLE_SHARE = 0.6  # of the cells of a column with an unknown heading that tell what it holds
@@ -29,6 +29,10 @@ CELL_LINES_MIN = 4  # from which columns are told by their cells alone
 FLUSH = 1.0  # points
 FLUSH_MIN = 3  # words
 EVERYWHERE = 1e6  # points: beyond any paper
+FLAGS_MIN = 2  # below each other, before they are a column
+FLAGS_OFF = 4.0  # points between the middles of two of them
+ONE_OF_SEVERAL = frozenset({"value", "date"})
+SIDES_OF_RANGE = frozenset({"H", "HH", "L", "LL", "A", "AA"})
 STEP = 1.0  # points between the places at which a border is tried
 
 
@@ -154,6 +158,7 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
         for line in body
         if len(found := cells(line.words)) > 1 and not is_legend(line.text)
     ]
+    group = sorted([*group, *_flags_without_heading(group, lines)], key=lambda each: each.x0)
     borders = _borders_by_cells(group, lines)
     if not borders:
         spans = [(word.x0, word.x1) for line in lines for cell in line for word in cell]
@@ -170,6 +175,35 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
     return _with_roles(
         Layout(columns, left, right, is_antibiogram=is_antibiogram, title=title), body
     )
+
+
+def _flags_without_heading(
+    group: Sequence[Heading], lines: Sequence[Sequence[Sequence[PdfWord]]]
+) -> list[Heading]:
+    """A column of flags that no heading stands above: cells below each other that hold nothing else."""
+    roles = [each.role for each in group]
+    # A flag between the values of several days is that of one of them.
+    if "flag" in roles or "previous" in roles or sum(role in ONE_OF_SEVERAL for role in roles) > 1:
+        return []
+    behind = [cell for line in lines for cell in line[1:]]
+    flags = [
+        cell[0]
+        for cell in behind
+        if len(cell) == 1
+        and flag_of_words(cell[0].text) in SIDES_OF_RANGE
+        and not any(each.x0 < cell[0].x1 and each.x1 > cell[0].x0 for each in group)
+    ]
+    for flag in flags:
+        below = [each for each in flags if abs(_center(each) - _center(flag)) < FLAGS_OFF]
+        x0, x1 = min(each.x0 for each in below), max(each.x1 for each in below)
+        others = sum(cell[0].x0 < x1 and cell[-1].x1 > x0 for cell in behind) - len(below)
+        if len(below) >= FLAGS_MIN and not others:
+            return [Heading("flag", x0, x1)]
+    return []
+
+
+def _center(word: PdfWord) -> float:
+    return (word.x0 + word.x1) / 2
 
 
 def _borders_by_cells(

@@ -5,7 +5,7 @@ a title, the rest of a name) is for `rows` to say.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
@@ -27,7 +27,7 @@ from stateward.pipelines.labs.pdf.row import NAME_CHARS_MAX, Row
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import ordinal_of
+from stateward.pipelines.labs.words import column_of, ordinal_of
 
 SMALL_SHARE = 0.85  # of the height of a name
 SUPERSCRIPT = 0.8  # of the height of a line: a smaller number behind a name is a footnote
@@ -57,6 +57,8 @@ class LineReader:
                 parts.setdefault(self._layout.column_at(guide), []).append(word)
             if self._name_at in parts and (at := self._touching_value(cell)):
                 parts = {self._name_at: cell[:at], self._values_at[0]: cell[at:]}
+            elif len(found_cells) == 1 and self._runs_across(cell, parts):
+                sentence = True
             elif len(parts) > 1 and self._is_overflow(parts):
                 at = min(parts)
                 parts = {at: cell}
@@ -178,9 +180,10 @@ class LineReader:
     def _guides(cell: list[PdfWord]) -> list[PdfWord]:
         """The words whose places decide the columns.
 
-        A sign right before a number goes with the number, and a range in brackets is in one column.
+        A sign right before a number goes with the number, and a range in brackets or a unit is in one column.
         """
-        if is_bracketed_range(" ".join(word.text for word in cell)):
+        text = " ".join(word.text for word in cell)
+        if is_bracketed_range(text) or (len(cell) > 1 and is_known_unit(text)):
             return [cell[0]] * len(cell)
         is_marked = len(cell) > 1 and is_flag(cell[0].text) and is_result(cell[1].text)
         return [cell[1], *cell[1:]] if is_marked and not cell[0].text.isalnum() else cell
@@ -216,6 +219,14 @@ class LineReader:
         else:
             is_apart = is_result(split_value(text).value) or bool(split_value(text).unit)
         return not (is_apart or is_known_unit(text) or is_flag(text))
+
+    def _runs_across(self, cell: Sequence[PdfWord], parts: Mapping[int, Sequence[PdfWord]]) -> bool:
+        """Whether words alone in their line reach over a border behind the names: a title or a remark, and no cells."""
+        text = " ".join(word.text for word in cell)
+        label, colon, _ = text.partition(":")
+        is_labelled = bool(colon) and column_of(label.strip(" .")) == "range"
+        is_words = not any(map(str.isdigit, text)) and not is_known_unit(text)
+        return len(parts) > 1 and self._name_at not in parts and (is_words or is_labelled)
 
     def _is_sentence(self, cell: list[PdfWord], at: int) -> bool:
         value_from = min(

@@ -105,8 +105,11 @@ def is_remark(name: str) -> bool:
 
 
 def is_remark_of_range(range_: str, text: str) -> bool:
-    """Whether words below a range that is whole only explain it: `Fasting reference interval`."""
-    return read_range(range_).kind == "interval" and re.search(r"[0-9]", text) is None
+    """Whether words below a range that is whole only explain it, or tell it again: `Fasting reference interval`."""
+    label, colon, _ = text.partition(":")
+    is_told_again = bool(colon) and column_of(label.strip(" .")) == "range"
+    is_words = re.search(r"[0-9]", text) is None
+    return read_range(range_).kind == "interval" and (is_words or is_told_again)
 
 
 def is_title(row: Row) -> bool:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.lines import baseline_rows
 from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
+from stateward.pipelines.labs.pdf.corridors import with_cell_starts
 from stateward.pipelines.labs.pdf.letter_heights import with_font_heights
 from stateward.pipelines.labs.pdf.piped import without_bars
 from stateward.pipelines.labs.words import column_of, fold
@@ -91,7 +92,9 @@ def table_words(pages: Sequence[PdfPage]) -> list[PdfPage]:
     return [
         replace(
             page,
-            words=without_bars(_without_repeats(page.words, first if number else [], marks)),
+            words=with_cell_starts(
+                without_bars(_without_repeats(page.words, first if number else [], marks))
+            ),
         )
         for number, page in enumerate(pages)
     ]

@@ -202,6 +202,7 @@ class _PageReader:
                 unit=block.unit,
                 caption=block.caption,
             )
+                told=block.told,
             rows += table.read(body)
             section = table.section
         return rows, section

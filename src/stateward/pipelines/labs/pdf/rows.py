@@ -1,9 +1,10 @@
 """Lines of one table become rows: names over several lines, section headings, remarks."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import median
+from types import MappingProxyType
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
@@ -78,6 +79,7 @@ INDENT_MAX = 25.0  # points: what stands farther in than this is a remark, not t
 SMALL_PRINT = 0.88  # of the height of a row: a method or remark below its name
 LARGE = 1.06  # of the height of a row: a title
 COMMENT_CHARS_MAX = 2000
+TOLD = frozenset({"specimen", "method"})  # of a test by the lines below its name
 _OPEN_END = re.compile(r"(?:[,/(\-–]|\b(?:and|und|et|y|of|de|der|in|im|mit|with))$", re.IGNORECASE)
 
 Lines = Sequence[PdfLine]
@@ -95,8 +97,10 @@ class TableReader:
         is_beside: bool,
         unit: str = "",
         caption: PdfLine | None = None,
+        told: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.section = section
+        self._told = told  # of the test in the caption: its specimen, its method
         self._caption = caption  # the name of the first value
         self._is_beside = is_beside  # another table
         self._unit = unit
@@ -113,6 +117,9 @@ class TableReader:
         self.is_remark = False  # below a heading of remarks
 
     def read(self, body: Lines) -> list[Row]:
+        self._is_below_title = (
+            False  # what stands there is of the section, and not of the row above it
+        )
         """The rows of a body."""
         seen = [
             (line, words)
@@ -169,6 +176,7 @@ class TableReader:
         if self._is_antibiogram and row.values:
             row.meaning = SUSCEPTIBILITIES.get(row.values[0][0], "")
         if row.comment:
+            self._is_below_title = True
             self._remark(row)
         elif row.values and row.name:
             self._result(row)
@@ -261,6 +269,7 @@ class TableReader:
 
     def _is_believable(self, row: Row) -> bool:
         """Whether a name and a value are a result: a number or a known word, or words that other cells confirm."""
+        self._is_below_title = False
         text = row.values[0][0]
         parts = split_value(text)
         range_kind = read_range(row.texts.get("range", "")).kind
@@ -333,6 +342,7 @@ class TableReader:
         if self._caption is not None:
             row.name, row.x0 = self._caption.text.strip(), self._caption.x0
             row.words = [*self._caption.words, *row.words]
+            row.texts |= {role: self._told[role] for role in TOLD & self._told.keys()}
             self._caption = None
             self._result(row)
             return
@@ -501,6 +511,7 @@ class TableReader:
             last.comment = f"{last.comment} {text}".strip()[:COMMENT_CHARS_MAX]
             last.base = row.base
         found = loose_row(row.words, row.page, row.base, row.height)
+            and not self._is_below_title
         if found is not None and found.is_unread:
             found.section = self.section
             self._rows.append(found)
