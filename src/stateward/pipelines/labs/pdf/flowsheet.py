@@ -103,7 +103,11 @@ def _are_columns_of_days(texts: Sequence[str]) -> bool:
 
 def _describe(line: PdfLine, tests: Sequence[_Test]) -> bool:
     """Take a line of units or ranges, each below its test; False for another line."""
-    placed = _cells_by_test(cells(line.words), tests)
+    left = min(test.x0 for test in tests)
+    words = [
+        word for word in line.words if word.x1 >= left
+    ]  # before those may stand a label: `Units:`
+    placed = _cells_by_test(cells(words), tests)
     if placed is None:
         return False
     told = {at: " ".join(word.text for word in cell) for at, cell in placed.items()}

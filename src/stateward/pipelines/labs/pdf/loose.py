@@ -27,7 +27,7 @@ from stateward.pipelines.labs.pdf.cells import (
     without_leaders,
 )
 from stateward.pipelines.labs.pdf.leftovers import unread_cells
-from stateward.pipelines.labs.pdf.paired import paired_rows, paired_units
+from stateward.pipelines.labs.pdf.paired import paired_rows
 from stateward.pipelines.labs.pdf.row import NEAR, Row, is_administrative
 from stateward.pipelines.labs.pdf.sentences import sentence_rows
 from stateward.pipelines.labs.ranges import read_range
@@ -42,7 +42,6 @@ INDENT_MAX = 25.0  # points: what stands farther in than this is no rest of a na
 
 def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
     """Results of lines that no heading stands above."""
-    units: tuple[str, ...] = ()
     last: Row | None = None
     held: Row | None = None
     organisms = organisms_of(body)
@@ -50,8 +49,7 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
         held, before = _named_number(line), held
         if below is not None and _is_card(line, below):
             continue
-        units = paired_units(line) or units
-        if pair := paired_rows(line, units):
+        if pair := paired_rows(line):
             yield from pair
         elif susceptible := list(
             susceptibility_rows(line, organisms, is_inside=last is not None and bool(last.meaning))
@@ -61,7 +59,7 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
         elif row := _told_in_words(line) or _loose(line):
             if last is not None and take_other_unit(last, row):
                 continue
-            units, last = (), row
+            last = row
             yield row
         elif last is not None and (
             take_range(last, _bare_row(line)) or take_flag(last, _bare_row(line))

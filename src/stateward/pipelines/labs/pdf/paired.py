@@ -1,6 +1,6 @@
 """Rows with two results each: a count in per cent and per volume, with their units or below a line that names both."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -10,14 +10,16 @@ from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.pdf.cells import cells, is_result, split_value, without_leaders
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import read_range
-from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.words import column_of
 
-PAIRS = 4  # headings: two of values and two of their ranges
+COLUMNS_MIN = 2  # of different units
+ROWS_MIN = 2  # below a line of units alone
+BESIDE_MAX = 30.0  # points between a cell and the heading that it belongs to
 
 
-class _Column(msgspec.Struct, frozen=True):
-    """A heading that ends with a unit: `Anzahl G/l`, `Norm G/l`."""
+class _Column(msgspec.Struct):
+    """A heading that is a unit or ends with one: `/mm3`, `Anzahl G/l`, `Norm G/l`."""
 
     unit: str
     is_range: bool
@@ -25,90 +27,148 @@ class _Column(msgspec.Struct, frozen=True):
     x1: float
 
 
+Placed = dict[int, list[PdfWord]]
+
+
 def paired_tables(page: Sequence[PdfLine]) -> tuple[list[Row], list[PdfLine]]:
-    """The results of tables whose headings name two units, each with its range; and the lines that are of none.
+    """The results of tables whose headings name several units; and the lines that are of none.
 
     Differentialblutbild   Anteil %    Norm %         Anzahl G/l    Norm G/l
     Neutrophile            29,0 -      40,0 - 75,0    3,53          1,80 - 7,50
+
+    Série branca           %           /mm3           /mm3
+    Neutrófilos            55,4        3.440          1.700 a 7.000
     """
     rows: list[Row] = []
     others: list[PdfLine] = []
-    columns: list[_Column] = []
-    title = ""
-    for line in page:
-        if found := _paired_headings(line):
-            columns, title = found, _text(cells(line.words)[0])
-        elif columns and (pair := _row_of_pairs(line, columns, title)):
-            rows += pair
+    at = 0
+    while at < len(page):
+        title, columns = _unit_headings(page[at])
+        lines = _lines_below(page, at + 1, columns) if columns else []
+        rows_min = 1 if any(each.is_range for each in columns) else ROWS_MIN
+        if len(lines) >= rows_min and _tell_ranges(columns, [placed for _, placed in lines]):
+            for line, placed in lines:
+                rows += _row_of_pairs(line, placed, columns, title)
+            at += 1 + len(lines)
         else:
-            columns = []
-            others.append(line)
+            others.append(page[at])
+            at += 1
     return rows, others
 
 
-def _paired_headings(line: PdfLine) -> list[_Column]:
-    """The four headings behind the first cell of a line; none if it is another line."""
-    _, *found = cells(line.words)
+def _unit_headings(line: PdfLine) -> tuple[str, list[_Column]]:
+    """The title before the units of a line, and the columns that these name; none if it is another line."""
+    first, *found = cells(line.words)
+    title = _text(first)
+    if is_known_unit(title):
+        title, found = "", [first, *found]
+    heads = [" ".join(word.text for word in cell[:-1]) for cell in found]
     columns = [
         _Column(unit, column_of(head) == "range", cell[0].x0, cell[-1].x1)
-        for cell in found
-        if (head := " ".join(word.text for word in cell[:-1]))
-        and is_known_unit(unit := cell[-1].text)
+        for cell, head in zip(found, heads, strict=True)
+        if is_known_unit(unit := cell[-1].text)
     ]
-    values, ranges = ([c.unit for c in columns if c.is_range == told] for told in (False, True))
-    is_pair = len(columns) == len(found) == PAIRS and values == ranges and len({*values}) == 2
-    return columns if is_pair else []
+    is_told = not any(heads) or any(each.is_range for each in columns)
+    is_whole = is_told and len(columns) == len(found) and not any(map(str.isdigit, title))
+    has_several = len({each.unit for each in columns}) >= COLUMNS_MIN
+    return (title, columns) if is_whole and has_several else ("", [])
 
 
-def _row_of_pairs(line: PdfLine, columns: Sequence[_Column], title: str) -> list[Row]:
-    """The two results of a line, each cell below the heading that is nearest; none if it is another line."""
+def _lines_below(
+    page: Sequence[PdfLine], start: int, columns: Sequence[_Column]
+) -> list[tuple[PdfLine, Placed]]:
+    """The lines of the table: a name, and behind it cells that each belong to another column."""
+    found: list[tuple[PdfLine, Placed]] = []
+    for line in page[start:]:
+        placed = _place(line, columns)
+        if placed is None:
+            break
+        found.append((line, placed))
+    return found
+
+
+def _place(line: PdfLine, columns: Sequence[_Column]) -> Placed | None:
+    """The cells behind the name of a line by column; None where one is a unit or belongs to no column."""
     first, *found = cells(line.words)
-    name = without_leaders(_text(first))
-    placed: dict[int, list[PdfWord]] = {}
+    placed: Placed = {}
+    if not found or first[0].x0 >= columns[0].x0 or is_result(_text(first)):
+        return None
     for cell in found:
         gaps = [max(each.x0 - cell[-1].x1, cell[0].x0 - each.x1, 0.0) for each in columns]
-        placed.setdefault(gaps.index(min(gaps)), []).extend(cell)
-    rows = []
+        at = gaps.index(min(gaps))
+        if min(gaps) > BESIDE_MAX or is_measure(_text(cell)):
+            return None
+        placed.setdefault(at, []).extend(cell)
+    return placed
+
+
+def _tell_ranges(columns: Sequence[_Column], rows: Sequence[Placed]) -> bool:
+    """Tell the columns of ranges from those of results by what they hold; False where they hold anything else."""
     for at, column in enumerate(columns):
-        if (
-            column.is_range
-            or at not in placed
-            or not is_result(split_value(_text(placed[at])).value)
-        ):
-            continue
-        of_range = next(
-            n for n, each in enumerate(columns) if each.is_range and each.unit == column.unit
+        texts = [_text(row[at]) for row in rows if at in row]
+        ranges = sum(read_range(text).kind == "interval" and not _is_value(text) for text in texts)
+        column.is_range = column.is_range or (bool(texts) and 2 * ranges > len(texts))
+        if not column.is_range and 2 * sum(map(_is_value, texts)) < len(texts):
+            return False
+    values = {each.unit for each in columns if not each.is_range}
+    return len(values) >= COLUMNS_MIN and all(
+        each.unit in values for each in columns if each.is_range
+    )
+
+
+def _is_value(text: str) -> bool:
+    return is_result(split_value(text).value)
+
+
+def _row_of_pairs(
+    line: PdfLine, placed: Placed, columns: Sequence[_Column], title: str
+) -> Iterator[Row]:
+    """The results of a line, each with the range in its unit."""
+    first = cells(line.words)[0]
+    name = without_leaders(_text(first))
+    ranges = {each.unit: at for at, each in enumerate(columns) if each.is_range}
+    values = [at for at, each in enumerate(columns) if not each.is_range and at in placed]
+    for at in values:
+        unit = columns[at].unit
+        of_range = placed.get(ranges[unit], []) if unit in ranges else []
+        words = [*first, *placed[at], *of_range]
+        texts = {"unit": unit, "range": _text(of_range)}
+        row = Row(
+            name,
+            line.page,
+            line.base,
+            line.height,
+            line.x0,
+            words,
+            texts,
+            [(_text(placed[at]), "")],
         )
-        words = [*first, *placed[at], *placed.get(of_range, ())]
-        texts = {"unit": column.unit, "range": _text(placed.get(of_range, ()))}
-        value = [(_text(placed[at]), "")]
-        row = Row(name, line.page, line.base, line.height, line.x0, words, texts, value)
         row.section, row.start = title, line.base
-        rows.append(row)
-    return rows
+        yield row
 
 
-def paired_units(line: PdfLine) -> tuple[str, ...]:
-    """The two units of a line that holds nothing else, once for the results and maybe again for the ranges."""
-    texts = tuple(map(_text, cells(line.words)))
-    is_pair = len(texts) in (2, 4) and texts[0] != texts[1] and texts[:2] == texts[-2:]
-    return texts[:2] if is_pair and all(map(is_known_unit, texts)) else ()
+def paired_rows(line: PdfLine) -> list[Row]:
+    """The two results of a line: a name, two numbers, each with its unit, and maybe their two ranges.
 
-
-def paired_rows(line: PdfLine, units: Sequence[str]) -> list[Row]:
-    """The two results of a line: a name, two numbers and maybe their two ranges; none if it is another line."""
+    One range is that of the value in its unit: `Linfócitos   31 %   2.124 /mm³   1.000 a 4.000 /mm³`.
+    """
     found = cells(line.words)
     texts = [*map(_text, found)]
     has_ranges = len(texts) == 5 and all(read_range(each).kind == "interval" for each in texts[3:])
-    if not (has_ranges or len(texts) == 3):
+    shared = read_range(texts[3]) if len(texts) == 4 else None
+    if not (has_ranges or len(texts) == 3 or (shared and shared.kind == "interval")):
         return []
     values = [split_value(text) for text in texts[1:3]]
-    own = tuple(each.unit for each in values)
-    if all(own) and own[0] != own[1]:  # `54,5 %   1.635 /mm³`: each value has its unit behind it
-        units = own
-        texts[1:3] = [each.value for each in values]
-    if not units or not all(map(is_result, texts[1:3])):
+    units = tuple(each.unit for each in values)
+    texts[1:3] = [each.value for each in values]
+    if not all(units) or units[0] == units[1] or not all(map(is_result, texts[1:3])):
         return []
+    if shared is not None:
+        if shared.unit not in units:
+            return []
+        texts[3:] = [texts[3] if unit == shared.unit else "" for unit in units]
+        found[3:] = [found[3] if unit == shared.unit else [] for unit in units]
+        has_ranges = True
     rows = []
     for at, unit in enumerate(units):
         name, range_ = without_leaders(texts[0]), texts[3 + at] if has_ranges else ""

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.labs.model import Observation
+from stateward.pipelines.labs.pdf.antibiogram import antibiogram_rows
 from stateward.pipelines.labs.pdf.below import (
     settle_second_units,
 )
@@ -157,7 +158,7 @@ class _PageReader:
         rows, others = flowsheet_rows(lines)
         pairs, others = paired_tables(others)
         rows += pairs
-        for read in (statement_rows, stacked_rows):
+        for read in (antibiogram_rows, statement_rows, stacked_rows):
             told, others = read(others)
             rows += told
         for block in table_blocks(others):
@@ -201,8 +202,8 @@ class _PageReader:
                 is_beside=self._is_half or layout.is_one_of_several,
                 unit=block.unit,
                 caption=block.caption,
-            )
                 told=block.told,
+            )
             rows += table.read(body)
             section = table.section
         return rows, section
