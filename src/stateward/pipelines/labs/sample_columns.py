@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from stateward.pipelines.kit.dates import is_date
-from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.ranges import flag_of, read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import is_number_like, read_value
 from stateward.pipelines.labs.words import column_of_cell, ordinal_of
@@ -19,6 +19,8 @@ ROWS_ABOVE_MAX = 8  # of names, places, depths and dates of the samples
 VALUES_SHARE = 0.6  # of the filled cells of a column of results
 UNITS_SHARE = 0.5  # of the cells in the column of units
 VALUES_MIN = 2
+LIMITS_MIN = 3  # rows with both, before two columns are taken for limits
+INSIDE_SHARE = 0.4  # of their values
 
 
 class Sample(NamedTuple):
@@ -55,16 +57,59 @@ def column_of_ranges(
     rows: Sequence[Sequence[str]], at: int, roles: Mapping[str, int], samples: Sequence[Sample]
 ) -> dict[str, int]:
     """The column of ranges by what it holds, where no heading names it: two limits, or one with its comparison."""
-    if "range" in roles or not samples:
+    if not {"range", "low", "high"}.isdisjoint(roles) or not (samples or "value" in roles):
         return {}
     taken = {*roles.values(), *(each.at for each in samples)}
     width = max(map(len, rows), default=0)
     body = rows[at + 1 :]
     found = (
-        n for n in range(width) if n not in taken and _holds_ranges([_cell(row, n) for row in body])
+        n
+        for n in range(width)
+        if n not in taken
+        and _holds_ranges([_cell(row, n) for row in body])
+        and (samples or _are_of_values(body, n, roles["value"]))
     )
     index = next(found, None)
     return {} if index is None else {"range": index}
+
+
+def _are_of_values(body: Sequence[Sequence[str]], at: int, value_at: int) -> bool:
+    """Whether the values of enough rows lie in what reads as a range: the number of an order does, too."""
+    sides = [flag_of(read_value(_cell(row, value_at)), read_range(_cell(row, at))) for row in body]
+    told = [side for side in sides if side]
+    return bool(told) and told.count("N") >= INSIDE_SHARE * len(told)
+
+
+def columns_of_limits(
+    rows: Sequence[Sequence[str]], at: int, roles: Mapping[str, int]
+) -> dict[str, int]:
+    """Two columns side by side by what they hold, where no heading names limits: smaller and larger, values between.
+
+    Earlier results can rise as well: what is read so is marked as unsure.
+    """
+    if "value" not in roles or not {"range", "low", "high", "previous"}.isdisjoint(roles):
+        return {}
+    taken = {*roles.values()}
+    for low in range(max(map(len, rows), default=0) - 1):
+        headings = [_cell(rows[at], index) for index in (low, low + 1)]
+        if {low, low + 1} & taken or any(map(column_of_cell, headings)):
+            continue
+        told = [
+            tuple(read_value(_cell(row, index)) for index in (low, roles["value"], low + 1))
+            for row in rows[at + 1 :]
+            if _cell(row, low) and _cell(row, low + 1)
+        ]
+        numbers = [tuple(each.number for each in row) for row in told if row[0].number is not None]
+        whole = [
+            (one, value, two) for one, value, two in numbers if one is not None and two is not None
+        ]
+        is_rising = len(whole) == len(told) >= LIMITS_MIN and all(
+            one < two for one, _, two in whole
+        )
+        inside = sum(value is not None and one <= value <= two for one, value, two in whole)
+        if is_rising and inside >= INSIDE_SHARE * len(whole):
+            return {"low": low, "high": low + 1}
+    return {}
 
 
 def _holds_ranges(cells: Sequence[str]) -> bool:

@@ -20,6 +20,7 @@ from stateward.pipelines.labs.model import (
     AMBIGUOUS_DATE,
     BAD_CODE,
     CODE_UNSURE,
+    RANGE_UNSURE,
     ROW_REPAIRED,
     ROW_UNREAD,
     LabReading,
@@ -28,7 +29,12 @@ from stateward.pipelines.labs.model import (
 )
 from stateward.pipelines.labs.normalize import bare_name
 from stateward.pipelines.labs.persons import SEVERAL, UNTOLD, Person, are_several, persons_in
-from stateward.pipelines.labs.sample_columns import column_of_ranges, is_measured, sample_columns
+from stateward.pipelines.labs.sample_columns import (
+    column_of_ranges,
+    columns_of_limits,
+    is_measured,
+    sample_columns,
+)
 from stateward.pipelines.labs.source import ReportSource
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import is_number_like, read_value, vote_decimal
@@ -84,6 +90,7 @@ class Columns(msgspec.Struct, frozen=True):
     # Of a person or not cannot be told: a log of a bioreactor has glucose and lactate too.
     has_unsure_codes: bool = False
     is_of_production: bool = False  # as a heading says
+    has_unsure_limits: bool = False  # which no heading names
     has_other_columns: bool = False  # beside those of tests, where each test has one
     signs_at: int | None = None  # the column of `<` and `>` before the results
     samples: dict[int, str] = {}  # what the columns of several samples are called, by index
@@ -309,6 +316,8 @@ def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
         )
         dates += [(each.at, each.day) for each in samples]
         roles |= column_of_ranges(rows, at, roles, samples)
+        unsure = {} if samples else columns_of_limits(rows, at, roles)
+        roles |= unsure
         if "test" in roles and ("value" in roles or dates):
             is_made = is_of_production(row)
             columns = Columns(
@@ -319,6 +328,7 @@ def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
                 has_unsure_codes=is_made or (not patient and OF_PEOPLE.isdisjoint(roles)),
                 is_of_production=is_made,
                 samples={each.at: each.name for each in samples},
+                has_unsure_limits=bool(unsure),
             )
             return at, columns
     return 0, None
@@ -537,6 +547,8 @@ def _observation(
     resulted, _ = iso_date(cell(cells, "resulted"), order)
     if not is_sure:
         problems = (*problems, AMBIGUOUS_DATE)
+    if columns.has_unsure_limits and (cell(cells, "low") or cell(cells, "high")):
+        problems = (*problems, RANGE_UNSURE)
     return Observation(
         test=cell(cells, "test"),
         value=value,

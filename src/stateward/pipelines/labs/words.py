@@ -181,6 +181,7 @@ _STEMS: dict[str, tuple[str, ...]] = {
     role: tuple(map(fold, stems)) for role, stems in _WORDS["column_stems"].items()
 }
 _FILLER = "filler"
+_SIDES = frozenset({"low", "high"})
 _WEAK = frozenset(
     {"value", "test"}
 )  # words that headings of other columns have too: `reference value`
@@ -251,8 +252,11 @@ def _column_by_words(words: list[str]) -> str:
         return ""
     roles = [_role_of_word(word) for word in words]
     told = {role for role in roles if role not in ("", _FILLER)}
-    if not all(roles) or not told or len(told - _WEAK) > 1:  # `Interval Method` is two headings
-        return ""
+    sides = told & _SIDES
+    if all(roles) and len(sides) == 1 and told - _SIDES - _WEAK == {"range"}:
+        return sides.pop()  # `Normbereich unten`, `Lower reference limit`
+    if not all(roles) or not told or sides or len(told - _WEAK) > 1:
+        return ""  # `Interval Method` is two headings
     return min(told, key=[*_STEMS].index)
 
 
