@@ -145,6 +145,12 @@ def test_a_missing_page_is_told_where_numbers_stand_behind_an_abbreviation() -> 
     assert uncounted_pages(["Blz. 1/4", "Blz. 2/4", "Blz. 4/4"]) == [3]
 
 
+def test_a_page_without_a_number_is_the_one_that_is_missed_in_its_place() -> None:
+    assert uncounted_pages(["Page 1 of 2", "End of report"]) == []
+    assert uncounted_pages(["Dear colleague", "Page 1 of 3", "Page 3 of 3"]) == [2]
+    assert uncounted_pages(["Page 1 of 3", "End of report"]) == [3]
+
+
 def test_a_unit_that_its_range_denies_is_told_of_names_in_romanian(tmp_path: Path) -> None:
     (found,) = read(tmp_path, ("Potasiu seric", "4,4", "mg/dL", "3,5 - 5,1"))
 

@@ -59,7 +59,9 @@ def uncounted_pages(texts: Sequence[str]) -> list[int]:
     numbers = {at for at, _ in found}
     if len(numbers) != len(found) or len({last for _, last in found}) != 1:
         return []  # several documents, or a number that means something else
-    return sorted(set(range(1, min(found[0][1], PAGES_MAX) + 1)) - numbers)
+    # A page without a number that stands where one is missed is that page: some print it on the first one only.
+    unnumbered = {at for at, text in enumerate(texts, start=1) if not tells_page(text)}
+    return sorted(set(range(1, min(found[0][1], PAGES_MAX) + 1)) - numbers - unnumbered)
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
