@@ -52,3 +52,18 @@ def test_rows_below_an_address_or_a_method_are_of_the_section_above(
         ("Platelet Count", "Haematology"),
         ("MCV", "Haematology"),
     ]
+
+
+@pytest.mark.parametrize("beside", ["Material: Serum", "Probenmaterial: EDTA-Blut", "(Serum)"])
+def test_a_title_with_its_specimen_beside_it_is_no_row(tmp_path: Path, beside: str) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Untersuchung"), (250, "Ergebnis"), (330, "Einheit"), (420, "Referenzbereich")),
+        ((50, "Kalium"), (250, "4,1"), (330, "mmol/l"), (420, "3,5 - 5,1")),
+        ((50, "Infektionen"), (330, beside)),
+        ((50, "CRP"), (250, "38,4"), (330, "mg/l"), (420, "< 5,0")),
+    )
+
+    assert [(each["test"], each.get("section", "").partition(" ")[0]) for each in found] == [
+        ("Kalium", ""), ("CRP", "Infektionen"),
+    ]  # fmt: skip

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from stateward.pipelines.labs.pdf.cells import split_value
 from stateward.pipelines.labs.pdf.legends import is_legend
 from stateward.pipelines.labs.ranges import flag_of, read_range
 from stateward.pipelines.labs.values import plain, read_value, vote_decimal
@@ -160,3 +161,25 @@ def test_a_flag_follows_from_value_and_range_or_is_left_open(
 )
 def test_a_line_that_says_what_signs_mean_is_no_result(line: str, *, is_told: bool) -> None:
     assert is_legend(line) is is_told
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [("Não reagente", "non-reactive"), ("ślad", "trace"), ("nieobecne", "negative"), ("Presenti", "positive"),
+     ("陰性", "negative"), ("(-)", "negative"), ("не обнаружено", "not detected"), ("ikke påvist", "not detected")],
+)  # fmt: skip
+def test_results_in_words_of_many_languages_have_a_meaning(text: str, meaning: str) -> None:
+    assert read_value(text).text == meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "flag"),
+    [("* Torbido", "Torbido", "*"), ("↑ Presenti", "Presenti", "↑"), ("- Torbido", "- Torbido", ""),
+     ("* see the remark of the laboratory", "* see the remark of the laboratory", "")],
+)  # fmt: skip
+def test_a_sign_before_a_word_is_its_flag_and_not_before_a_remark(
+    text: str, value: str, flag: str
+) -> None:
+    parts = split_value(text)
+
+    assert (parts.value, parts.flag) == (value, flag)

@@ -259,8 +259,8 @@ def _same_range(found: Fields, told: str) -> bool:
 
 
 def _bare_range(text: str, unit: str) -> str:
-    """A range without its unit and the brackets around it, which a truth may tell or not: `(3.5 - 5.1)`."""
-    bare = text.replace(unit, "")
+    """A range without what a truth may tell or not: its unit, brackets around it, the ends of lines in its cell."""
+    bare = text.replace(unit, "").replace(";", "")
     is_wrapped = (bare[:1], bare[-1:]) in (("(", ")"), ("[", "]"))
     return bare[1:-1] if is_wrapped else bare
 

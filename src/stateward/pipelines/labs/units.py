@@ -19,7 +19,9 @@ PRECISION = Context(prec=34)
 DIGITS_MIN = 4  # of a converted value: a conversion of "5" is not exact to one digit
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
-_CALCULATED = re.compile(r"\((?:calc|calculated|berechnet|ber|calculé|calculado)\.?\)$")
+_CALCULATED = re.compile(
+    r"\((?:calc|calculated|berechnet|ber|calculé|calculado|calcolato|obliczony|beräknad|beregnet|berekend)\.?\)$"
+)
 
 _DATA = load_data("units.yaml")
 FAMILIES: dict[str, dict[str, Decimal]] = {
@@ -45,6 +47,13 @@ def compact(printed: str) -> str:
     text = re.sub(r"^x?10(?:e|\^|\*\*?)?\+?([0-9]{1,2})(?=/|$)", r"10*\1", text)
     text = re.sub(r"/i$", "/l", text)  # as OCR reads U/l
     return text.replace("m²", "m2").replace("^2", "2").replace("^3", "3").rstrip(".")
+
+
+def split_calculated(text: str) -> tuple[str, str]:
+    """A range without a unit, and the word behind it that says that the value was calculated: `<5.0 (calc)`."""
+    found = _CALCULATED.search(text)
+    is_bare = found is not None and text[: found.start()].rstrip()[-1:].isdigit()
+    return (text[: found.start()].rstrip(), found[0]) if found and is_bare else (text, "")
 
 
 def _spellings() -> dict[str, list[str]]:

@@ -126,6 +126,8 @@ def take_other_unit(last: Row, row: Row) -> bool:
 
 def is_same_result(last: Row, row: Row) -> bool:
     """Whether a line without a name gives the value above in another unit, as French laboratories do."""
+    if not last.values or not row.values:
+        return False
     (one, own_unit), (other, other_unit) = (_value_and_unit(each) for each in (last, row))
     targets = candidates(other_unit)
     match = by_name(last.name, candidates(own_unit))

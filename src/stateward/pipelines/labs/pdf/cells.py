@@ -51,6 +51,8 @@ _LEADING = frozenset(
         ">>",
     }
 )
+_MARKS = frozenset({"*", "**", "***", "!", "!!", "↑", "↓", "↑↑", "↓↓", "▲", "▼", "⇑", "⇓"})
+_WORDS = re.compile(r"[^\W\d_]{3,}(?: [^\W\d_]+){0,2}")  # of a result: a longer text is a remark
 _GLUED = re.compile(
     r"(?P<value>.*[0-9])\s?(?P<flag>\*{1,3}|!{1,2}|[↑↓▲▼⇑⇓]+|\+{1,3}|-{1,3}|[HL]{1,2}|[(\[](?:[HLA]{1,2})[)\]])"
 )
@@ -88,7 +90,8 @@ def is_flag(text: str) -> bool:
 def is_graph(text: str) -> bool:
     """Whether a text draws where in its range a value lies: `[ * ]`, `|--x-|`."""
     bare = text.replace(" ", "")
-    return _GRAPH.fullmatch(bare) is not None and read_range(text).kind != "interval"
+    is_drawn = _GRAPH.fullmatch(bare) is not None and not ordinal_of(text)  # `(-)` is negative
+    return is_drawn and read_range(text).kind != "interval"
 
 
 def drawn_limits(text: str) -> tuple[str, str]:
@@ -175,7 +178,10 @@ def _marked_word(words: list[str]) -> Parts | None:
     if flag and is_flag(flag) and (is_worded or ordinal_of(" ".join(words[:at]))):
         return Parts(" ".join(words[:at]), flag)
     is_sign = is_flag(first) and (not any(map(str.isalnum, first)) or _is_side(first))
-    return Parts(" ".join(rest), first) if is_sign and ordinal_of(" ".join(rest)) else None
+    is_word = bool(ordinal_of(" ".join(rest))) or (
+        first in _MARKS and _WORDS.fullmatch(" ".join(rest))
+    )
+    return Parts(" ".join(rest), first) if is_sign and is_word else None
 
 
 def is_bracketed_range(text: str) -> bool:
@@ -346,11 +352,14 @@ def _unit_before_range(range_: str) -> tuple[str, str]:
 
 ARROWS = frozenset("↑↓▲▼⬆⬇⇑⇓⇈⇊↗↘")  # no name of a test ends with one
 _DOTS = re.compile(r"[._…]{3,}$")
+_GLUED_TO_DOTS = re.compile(r"(?P<dots>.*[._…]{3,})(?P<sign>[^\w\s._…]{1,3})")
 
 
 def split_mark(text: str) -> tuple[str, str]:
     """A name, and the flag behind it: an arrow, or a sign behind dots that lead to the value, `Gamma GT ........ *`."""
     head, _, last = text.rpartition(" ")
+    if (glued := _GLUED_TO_DOTS.fullmatch(last)) and is_flag(glued["sign"]):
+        return f"{head} {glued['dots']}".strip(), glued["sign"]
     is_sign = is_flag(last) and not any(map(str.isalnum, last))
     is_arrow = set(last) <= ARROWS
     return (head, last) if head and is_sign and (is_arrow or _DOTS.search(head)) else (text, "")

@@ -31,6 +31,9 @@ from stateward.pipelines.labs.words import (
 )
 
 SECTION_WORDS_MAX = 7
+ABOUT_SAMPLE = frozenset(
+    {"specimen", "method", "collected", "lab"}
+)  # labels beside the title of a section
 SMALL_NAMES_MIN = 3
 SENTENCE_WORDS_MIN = 3
 # Five or six digits at an end (`75013 Paris`, `DELHI 110085`, `New Delhi - 110 085`), and as Poland, Portugal, the
@@ -113,10 +116,19 @@ def is_remark_of_range(range_: str, text: str) -> bool:
 
 
 def is_title(row: Row) -> bool:
-    """Whether a line is the name of a section, alone or with its specimen in brackets: `Leberwerte   (Serum)`."""
+    """Whether a line names a section, alone or with its specimen: `Leberwerte   (Serum)`, `Blut   Material: EDTA`."""
     head, *others = (" ".join(word.text for word in cell) for cell in cells(row.words))
-    is_specimen = len(others) == 1 and others[0].startswith("(") and bool(specimen_of(others[0]))
-    return (_names_section(head) and not others) or (is_specimen and not is_name(head))
+    is_about = bool(others) and all(map(_is_about_sample, others))
+    return (_names_section(head) and not others) or (
+        is_about and (_names_section(head) or not is_name(head))
+    )
+
+
+def _is_about_sample(text: str) -> bool:
+    """Whether a text names a specimen in brackets, or behind a label that says so: `(Serum)`, `Material: Serum`."""
+    label, colon, rest = text.partition(":")
+    is_labelled = bool(colon and rest.strip()) and column_of(label.strip(" .")) in ABOUT_SAMPLE
+    return is_labelled or (text.startswith("(") and bool(specimen_of(text)))
 
 
 def is_section(name: str) -> bool:

@@ -28,7 +28,7 @@ from stateward.pipelines.labs.pdf.headings import DATE, UNKNOWN
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import flag_of, read_range
 from stateward.pipelines.labs.table import iso_date, limits
-from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.units import is_known_unit, split_calculated
 from stateward.pipelines.labs.values import read_value
 
 NOT_MEASURED = frozenset("-–—./")  # on one of several dates
@@ -38,6 +38,7 @@ FLAG_WORDS_MAX = 3  # of a flag that is not known; what is longer is a remark
 def row_observations(row: Row, order: str, collected: str) -> Iterator[Observation]:
     """The observations of a row, one for each date."""
     unit, range_, side = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
+    range_, how = split_calculated(range_)
     own = limits(row.texts.get("low", ""), row.texts.get("high", ""))
     is_unsure = row.has_unsure_limits and bool(own) and not range_
     range_ = range_ or own
@@ -59,6 +60,7 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
                 row.texts.get("sample", ""),
                 row.comment,
                 row.texts.get("comment", ""),
+                how,
                 _previous(row.texts.get("previous", "")),
             ),
         )

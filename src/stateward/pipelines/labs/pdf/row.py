@@ -38,7 +38,7 @@ _DAY = re.compile(
 _CLOCK = re.compile(r"[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?")
 # Who signs, and by which right: `Dr. A. Example, MD`, `Reg. No: 44719`.
 _SIGNER = re.compile(
-    r"\b(?:Dr|Prof)\.? (?:med\.? )?[A-ZÄÖÜ]"
+    r"\b(?:Dra?|Prof|Dott(?:\.ssa)?)\.? (?:med\.? )?[A-ZÄÖÜ]"
     r"|\bM\.?B\.?B\.?S\b|\bM\.?D\.?(?: ?\(|,|$| [A-Z])|\bPh\.? ?D\b|\b[MB]\.? ?Sc\b|\bD\.?N\.?B\b|\bDCP\b"
     r"|\bFRC[A-Z]\w*|\bMRC[A-Z]\w*|\bDipRC\w*"
     r"|\b(?:[Rr]eg(?:n|istration|d)?|REG|[Ll]ic(?:en[cs]e)?|[Mm]embership)\.? ?[Nn][ro]\b"

@@ -113,13 +113,13 @@ class TableReader:
         self._held: Row | None = None
         self._pitch = 0.0
         self._has_small_names = False
+        self._is_below_title = (
+            False  # what stands there is of the section, and not of the row above it
+        )
         self._brackets = BracketsBelow(())
         self.is_remark = False  # below a heading of remarks
 
     def read(self, body: Lines) -> list[Row]:
-        self._is_below_title = (
-            False  # what stands there is of the section, and not of the row above it
-        )
         """The rows of a body."""
         seen = [
             (line, words)
@@ -172,11 +172,11 @@ class TableReader:
         if (is_title(row) and not self._hangs(row)) or self._is_large(row):
             self._let_go()
             self.section, self._is_antibiogram = name_of(row), False
+            self._is_below_title = True
             return
         if self._is_antibiogram and row.values:
             row.meaning = SUSCEPTIBILITIES.get(row.values[0][0], "")
         if row.comment:
-            self._is_below_title = True
             self._remark(row)
         elif row.values and row.name:
             self._result(row)
@@ -265,11 +265,11 @@ class TableReader:
             self._caption = None
         row.section = self.section
         row.shared_unit = self._unit
+        self._is_below_title = False
         self._rows.append(row)
 
     def _is_believable(self, row: Row) -> bool:
         """Whether a name and a value are a result: a number or a known word, or words that other cells confirm."""
-        self._is_below_title = False
         text = row.values[0][0]
         parts = split_value(text)
         range_kind = read_range(row.texts.get("range", "")).kind
@@ -494,6 +494,7 @@ class TableReader:
                 last.comment = f"{last.comment} {row.texts[role]}".strip()[:COMMENT_CHARS_MAX]
                 continue
             is_next = role == "range" and before and not _OPEN_END.search(before)
+            is_next = is_next and not before.endswith(":")
             is_next = is_next and not is_known_unit(row.texts[role])
             last.texts[role] = f"{before}{'; ' if is_next else ' '}{row.texts[role]}".strip(" ;")
         last.words += row.words
@@ -505,13 +506,13 @@ class TableReader:
         last = self._rows[-1] if self._rows else None
         if (
             last is not None
+            and not self._is_below_title
             and last.page == row.page
             and row.base - last.base < REMARK_NEAR * last.height
         ):
             last.comment = f"{last.comment} {text}".strip()[:COMMENT_CHARS_MAX]
             last.base = row.base
         found = loose_row(row.words, row.page, row.base, row.height)
-            and not self._is_below_title
         if found is not None and found.is_unread:
             found.section = self.section
             self._rows.append(found)

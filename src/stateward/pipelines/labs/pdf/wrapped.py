@@ -32,6 +32,7 @@ STEP_MIN = 1.15  # between the distance of lines and that of rows
 WITHIN_MAX = 1.4  # of the height: lines of one cell are not farther apart
 MIDDLE_OFF = 1.0  # points
 BLANK = 0.2  # of the height
+SAME_PLACE = 2.0  # points
 SPILL = 1.0  # points: a name reaches so much beyond its column
 SMALL_PRINT = 0.88  # of the height of a row
 BRACKETS_MIN = 3  # methods in brackets, before every line of brackets is one
@@ -73,7 +74,9 @@ def join_rows(layout: Layout, seen: Sequence[Seen]) -> list[Seen]:
         is_method = is_habit and _is_bare_bracket(second)
         return is_method or _fits(first.columns[name_at], second.columns[name_at], edge)
 
-    is_wrapped = lambda group: _is_wrapped(group, fits, edge)  # noqa: E731
+    def is_wrapped(group: Group) -> bool:
+        return _is_wrapped(group, fits, edge) and _is_one_name(group, name_at)
+
     readings = [
         joined
         for groups in (_by_distance(lines), _by_middle(lines, is_wrapped))
@@ -261,6 +264,21 @@ def _is_wrapped(group: Group, fits: Callable[[_Line, _Line], bool], edge: float)
         and not (is_bracketed(each.line.text) and says_method(each.line.text))
         for each in rest
     )
+
+
+def _is_one_name(group: Group, name_at: int) -> bool:
+    """Whether the lines of a name begin at one place behind the first, and none of them is the title of a section."""
+    names = [(each, words) for each in group if (words := each.columns.get(name_at))]
+    starts = [words[0].x0 for _, words in names]
+    centers = [(words[0].x0 + words[-1].x1) / 2 for _, words in names]
+    is_flush = max(starts[1:], default=0) - min(starts[1:], default=0) < SAME_PLACE
+    is_centred = max(centers) - min(centers) < SAME_PLACE
+    titles = (
+        fold(" ".join(word.text for word in words)) in SECTIONS
+        for each, words in names
+        if len(group) > 2 and not each.has_value
+    )
+    return (is_flush or is_centred) and not any(titles)
 
 
 def _is_titled(group: Group, name_at: int) -> bool:
