@@ -15,6 +15,7 @@ from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import LABELS, LINES, fold
 
 NAME_CHARS_MAX = 120
+SMALL_PRINT = 0.88  # of the height of a row: a method or remark below its name
 NEAR = 1.8  # of the height: a line that continues the one above is not farther below
 # A zero, a plus or brackets before many digits: `020 7946 0102`, `+44 20 7946`, `(555) 010-2233`; or `555.555.0199`.
 _PHONE = re.compile(
