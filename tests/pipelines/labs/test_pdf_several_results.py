@@ -143,3 +143,48 @@ def test_units_and_ranges_below_names_may_have_a_label_before_them(tmp_path: Pat
     assert [row[:4] for row in told(found)] == [
         ("Sodium", "144", "mmol/L", "135-146"), ("Potassium", "4.8", "mmol/L", "3.5-5.3"), ("ALT", "7", "U/L", "9-46"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["Cloudy", "Straw coloured"])
+def test_a_text_in_line_with_results_that_have_no_headings_is_one(
+    tmp_path: Path, text: str
+) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Urine M/C/S"),),
+        ((50, "Appearance"), (170, text)),
+        ((50, "Leucocytes"), (170, "> 500 x10^6/L (< 10)")),
+        ((50, "Erythrocytes"), (170, "40 x10^6/L (< 10)")),
+        ((50, "Epithelial cells"), (170, "< 10 x10^6/L")),
+        (),
+        ((50, "Doctor"), (170, "Example")),
+    )
+
+    assert [row[:2] for row in told(found)] == [
+        ("Appearance", text), ("Leucocytes", "> 500"), ("Erythrocytes", "40"), ("Epithelial cells", "< 10"),
+    ]  # fmt: skip
+    assert {each["section"] for each in found} == {"Urine M/C/S"}
+
+
+def test_a_sign_that_touches_the_unit_before_it_is_of_the_range(tmp_path: Path) -> None:
+    (found,) = read_plain(
+        tmp_path,
+        ((50, "Test"), (200, "Result"), (260, "Unit"), (340, "Reference")),
+        ((50, "eGFR"), (200, "88"), (260, "mL/min/1,73m2>"), (340, "90")),
+    )
+
+    assert (found["printed"]["unit"], found["printed"]["range"]) == ("mL/min/1,73m2", "> 90")
+
+
+def test_an_antibiotic_that_no_table_holds_is_said_to_be_unread(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Sodium"), (200, "139"), (260, "mmol/L"), (340, "135 - 145")),
+        ((50, "Potassium"), (200, "4.1"), (260, "mmol/L"), (340, "3.5 - 5.1")),
+        ((50, "see the report of the reference laboratory"),),
+        ((50, "tested: 2"), (200, "Amikacin"), (340, "S")),
+    )
+
+    assert [each["test"] for each in found if "ROW_UNREAD" in each.get("problems", [])] == [
+        "tested: 2 Amikacin S"
+    ]

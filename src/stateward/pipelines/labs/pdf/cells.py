@@ -293,6 +293,7 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
     ):
         flag = flag or words.pop(0)
         range_ = " ".join(words)
+    unit, range_ = _part_touching(unit, range_)
     if unit and not is_known_unit(unit):
         moved, rest = _split_unit(unit) or ("", "")
         if moved and read_range(rest).kind == "interval" and not range_:
@@ -306,6 +307,12 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
             return range_, "", flag
         unit, range_ = _unit_before_range(range_)
     return unit, range_, flag
+
+
+def _part_touching(unit: str, range_: str) -> tuple[str, str]:
+    """A unit and a range of cells that touch, so that the sign of the one stands in the other: `ml/min>` and `90`."""
+    is_glued = unit[-1:] in ("<", ">", "≤", "≥") and is_known_unit(unit[:-1])
+    return (unit[:-1], f"{unit[-1]} {range_}".strip()) if is_glued else (unit, range_)
 
 
 def _without_arrow(range_: str) -> tuple[str, str]:

@@ -7,10 +7,11 @@ result where it went: a cell of a row that is in none of its fields, a line of n
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
-from stateward.pipelines.labs.analytes import is_name
+from stateward.pipelines.labs.analytes import by_antibiotic, is_name
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
     cells,
@@ -25,7 +26,7 @@ from stateward.pipelines.labs.pdf.sentences import has_sentence, sentence_rows
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import column_of, is_category
+from stateward.pipelines.labs.words import SUSCEPTIBILITIES, column_of, is_category
 
 # Of all rows: words that so many have are a column of their own, such as a method.
 COLUMN_SHARE = 0.6
@@ -160,6 +161,8 @@ def _looks_lost(words: Sequence[PdfWord]) -> bool:
         return True
     if len(texts) < 2:
         return False
+    if any(by_antibiotic(one).code and two in SUSCEPTIBILITIES for one, two in pairwise(texts)):
+        return True
     values = [split_value(text) for text in texts[1:]]
     has_number = any(read_value(each.value).kind in NUMERIC for each in values)
     has_result = has_number or any(read_value(each.value).kind == "ordinal" for each in values)

@@ -26,6 +26,7 @@ from stateward.pipelines.labs.pdf.cells import (
     split_value,
     without_leaders,
 )
+from stateward.pipelines.labs.pdf.columns import is_wording
 from stateward.pipelines.labs.pdf.leftovers import unread_cells
 from stateward.pipelines.labs.pdf.paired import paired_rows
 from stateward.pipelines.labs.pdf.row import NEAR, Row, is_administrative
@@ -33,15 +34,68 @@ from stateward.pipelines.labs.pdf.sentences import sentence_rows
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import column_of, ordinal_of
+from stateward.pipelines.labs.words import SECTIONS, column_of, fold, ordinal_of, specimen_of
 
 BESIDE_MIN = 3  # results that begin where a line with a name that is not known begins
 _COUNTED = re.compile(r"\[?(?:cfu|ufc|kbe|kve|copies|cop|cells)\]?s?\s?/", re.IGNORECASE)
+TEXT_WORDS_MAX = 3  # of a result in words that no other thing tells
+SECTION_WORDS_MAX = 7
 INDENT_MAX = 25.0  # points: what stands farther in than this is no rest of a name
 
 
-def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
-    """Results of lines that no heading stands above."""
+def loose_rows(body: Sequence[PdfLine]) -> list[Row]:
+    """Results of lines that no heading stands above, and texts in line with them."""
+    rows = [*_loose_rows(body)]
+    rows += _texts_in_line(body, rows)
+    rows.sort(key=lambda row: (row.page, row.start or row.base))
+    titles = [line for line in body if _is_title(line)]
+    for row in rows:
+        above = [
+            line for line in titles if line.page == row.page and line.base < (row.start or row.base)
+        ]
+        row.section = row.section or (above[-1].text.strip() if above else "")
+    return rows
+
+
+def _is_title(line: PdfLine) -> bool:
+    """Whether a line is a few words alone that name a section or a specimen: `Urine M/C/S`."""
+    is_alone = len(cells(line.words)) == 1 and len(line.words) <= SECTION_WORDS_MAX
+    is_words = is_alone and ":" not in line.text and not any(map(str.isdigit, line.text))
+    return is_words and (fold(line.text) in SECTIONS or bool(specimen_of(line.text)))
+
+
+def _texts_in_line(body: Sequence[PdfLine], rows: Sequence[Row]) -> list[Row]:
+    """Lines of a name and a few words that stand right above or below results, and in line with several of them."""
+    sure = [row for row in rows if not row.is_unread and len(row.values) == 1]
+    read = {id(word) for row in rows for word in row.words}
+    places = Counter((row.page, round(row.x0), round(_value_x0(row))) for row in sure)
+    told: list[Row] = []
+    for line in body:
+        found = cells(line.words)
+        if len(found) != 2 or any(id(word) in read for word in line.words):
+            continue
+        name, text = (" ".join(word.text for word in cell) for cell in found)
+        is_near = any(
+            row.page == line.page and abs(row.base - line.base) <= NEAR * line.height
+            for row in sure
+        )
+        place = (line.page, round(line.x0), round(found[1][0].x0))
+        is_told = is_wording(name) and is_wording(text) and len(text.split()) <= TEXT_WORDS_MAX
+        if is_near and is_told and places[place] >= BESIDE_MIN and not is_administrative(name):
+            row = _bare_row(line)
+            row.name, row.values = without_leaders(name), [(text, "")]
+            row.is_loose, row.start = True, line.base
+            told.append(row)
+    return told
+
+
+def _value_x0(row: Row) -> float:
+    """Where the cell behind the name begins."""
+    found = cells(row.words)
+    return found[1][0].x0 if len(found) > 1 else 0.0
+
+
+def _loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
     last: Row | None = None
     held: Row | None = None
     organisms = organisms_of(body)

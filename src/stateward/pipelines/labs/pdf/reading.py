@@ -174,7 +174,7 @@ class _PageReader:
         if self._headings:
             best, section = self._tables(block, self._headings, is_certain=bool(block.headings))
         else:
-            best, section = list(loose_rows(block.body)), self._section
+            best, section = loose_rows(block.body), self._section
         own = content_headings(block.body)
         for headings in (own, self._by_content):
             if not headings:
