@@ -188,3 +188,39 @@ def test_an_antibiotic_that_no_table_holds_is_said_to_be_unread(tmp_path: Path) 
     assert [each["test"] for each in found if "ROW_UNREAD" in each.get("problems", [])] == [
         "tested: 2 Amikacin S"
     ]
+
+
+@pytest.mark.parametrize("second", ["Differential Count", "Blood cells"])
+def test_a_second_table_beside_the_first_has_its_own_names_whatever_their_heading(
+    tmp_path: Path, second: str
+) -> None:
+    places = (50, 130, 180, 300, 400, 450)
+    rows = [
+        ("Test", "Result", "Normal Value", second, "Result", "Normal Value"),
+        ("Hemoglobin", "118 L", "120-160 g/L", "Neutrophils", "0.71", "0.50-0.75"),
+        ("Hematocrit", "0.38", "0.37-0.47", "Lymphocytes", "0.21", "0.20-0.40"),
+        ("Platelets", "298", "150-450", "Monocytes", "0.06", "0.02-0.09"),
+        ("MCV", "88", "80-100 fL"),
+    ]
+
+    found = read_plain(tmp_path, *(tuple(zip(places, row, strict=False)) for row in rows))
+
+    assert {row[0]: row[1] for row in told(found)} == {
+        "Hemoglobin": "118", "Hematocrit": "0.38", "Platelets": "298", "MCV": "88",
+        "Neutrophils": "0.71", "Lymphocytes": "0.21", "Monocytes": "0.06",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("printed", "name"), [("NT-proBNP 1)", "NT-proBNP"), ("IgG (serum 1)", "IgG (serum 1)")]
+)
+def test_the_number_of_a_footnote_is_no_part_of_a_name(
+    tmp_path: Path, printed: str, name: str
+) -> None:
+    (found,) = read_plain(
+        tmp_path,
+        ((50, "Test"), (200, "Result"), (260, "Unit"), (340, "Reference")),
+        ((50, printed), (200, "412 +"), (260, "pg/ml"), (340, "< 125")),
+    )
+
+    assert found["test"] == name

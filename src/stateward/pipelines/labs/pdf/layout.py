@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.pdf.cells import cells, is_flag
-from stateward.pipelines.labs.pdf.columns import Cell, spans_of
+from stateward.pipelines.labs.pdf.columns import Cell, is_wording, spans_of
 from stateward.pipelines.labs.pdf.headings import COUNTER, UNKNOWN, Heading
 from stateward.pipelines.labs.pdf.legends import is_legend
 from stateward.pipelines.labs.ranges import read_range
@@ -29,6 +29,8 @@ CELL_LINES_MIN = 4  # from which columns are told by their cells alone
 FLUSH = 1.0  # points
 FLUSH_MIN = 3  # words
 EVERYWHERE = 1e6  # points: beyond any paper
+NAMES_MIN = 2  # that differ, below the heading of a second table
+NAMES_SHARE = 0.6  # of the cells there
 FLAGS_MIN = 2  # below each other, before they are a column
 FLAGS_OFF = 4.0  # points between the middles of two of them
 ONE_OF_SEVERAL = frozenset({"value", "date"})
@@ -90,7 +92,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 def layouts_of(headings: Sequence[Heading], body: Sequence[PdfLine]) -> list[Layout]:
     """The tables that one line of headings names: several, side by side, where it names the test more than once."""
-    ordered = sorted(headings, key=lambda each: each.x0)
+    ordered = _with_second_names(sorted(headings, key=lambda each: each.x0), body)
     groups: list[list[Heading]] = []
     for heading in ordered:
         is_first = not groups or (
@@ -106,6 +108,30 @@ def layouts_of(headings: Sequence[Heading], body: Sequence[PdfLine]) -> list[Lay
         for group, left, right in zip(groups, edges, edges[1:], strict=False)
         for layout in _by_values(_layout(group, body, left, right))
     ]
+
+
+def _with_second_names(ordered: list[Heading], body: Sequence[PdfLine]) -> list[Heading]:
+    """The headings with an unknown one between two of values as that of other names, where words differ below it.
+
+    `Test   Result   Differential count   Result`: what stands behind is of a second table.
+    """
+    found = [*ordered]
+    for at in range(1, len(ordered) - 1):
+        before = [each.role for each in found[:at]]
+        each, behind = ordered[at], ordered[at + 1]
+        if each.role != UNKNOWN or behind.role != "value" or not {"test", "value"} <= {*before}:
+            continue
+        left = (ordered[at - 1].x1 + each.x0) / 2
+        texts = [
+            " ".join(word.text for word in cell)
+            for line in body
+            for cell in cells(line.words)
+            if left <= cell[0].x0 < behind.x0 and cell[0].x0 < each.x1
+        ]
+        worded = {text for text in texts if is_wording(text)}
+        if len(worded) >= max(NAMES_MIN, NAMES_SHARE * len(texts)):
+            found[at] = replace(each, role="test")
+    return found
 
 
 def _by_values(layout: Layout) -> list[Layout]:

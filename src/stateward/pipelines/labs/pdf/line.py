@@ -36,6 +36,7 @@ FLAGS_APART = frozenset({"H", "L", "HH", "LL"})  # and signs, such as + or (*)
 SIDES = ("below", "above")  # columns of values that are what the heading says
 SIDE = "side"  # what the heading says
 VALUE_ROLES = ("value", "in_range", "out_of_range", *SIDES)
+_FOOTNOTE = re.compile(r"(?<=\w) [0-9a-z*]{1,2}\)$")  # `NT-proBNP 1)`, which a line below explains
 _COUNTER = re.compile(r"^[0-9]{1,3}[.)]\s+")  # the number of a row before its name
 
 
@@ -329,5 +330,6 @@ def _name(words: Sequence[PdfWord], line: PdfLine) -> str:
         kept.pop()
     kept = kept[: _small_brackets(kept)]
     name = without_leaders(" ".join(word.text for word in kept))[:NAME_CHARS_MAX]
+    name = _FOOTNOTE.sub("", name) if name.count("(") < name.count(")") else name
     bare = _COUNTER.sub("", name)
     return bare if is_name(bare) else name
