@@ -11,7 +11,7 @@ from stateward.storage import libpq
 from stateward.storage.libpq import Param, Queued, Session
 from stateward.testing.bench.product import INLINE, LAST, submit_records
 
-ROUND_TRIPS_MAX = 4
+ROUND_TRIPS_MAX = 5
 STATEMENTS_MAX = 23
 COMMITS_MAX = 3  # submit and first stage out, first stage in and second out, second stage in
 

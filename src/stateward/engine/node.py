@@ -374,7 +374,7 @@ class Node:
         topics = wakeup.clear()
         if not topics.isdisjoint(self._work_topics):
             for calls in self._called:
-                calls.tell(wakeup, topics)
+                calls.tell()
         return topics
 
     @property

@@ -146,12 +146,9 @@ class Relay:
 
     def prepare(self, ready: AbstractSet[int] | None = None) -> bool:
         """Take messages in and check them; whether there are results to settle. Outside of any transaction."""
-        is_called, said = self.calls.take(None), self.calls.take_said()
-        if is_called or self._ticks() >= self._look_at:
+        if self.calls.take(None) or self._ticks() >= self._look_at:
             self._look_at = self._ticks() + LOOK_EVERY_S
             self._look()
-        elif said:
-            self.accept(said)
         self._incoming += self._inbox.take(ready)
         try:
             while self._incoming:
@@ -355,7 +352,6 @@ class Relay:
     def _look(self) -> None:
         """Compare with the store: forget what was withdrawn, find what others assigned here and what got lost."""
         assigned = self._bus.assigned_work(self.name, limit=SENT_MAX)
-        self.calls.found(assigned)
         present = {(each.record_id, each.version) for each in assigned}
         for attempt in [each for each in self._sent if each not in present]:
             sent = self._sent.pop(attempt)

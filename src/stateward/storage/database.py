@@ -37,7 +37,6 @@ TOPIC_READY = "ready"  # records wait for a stage, or a worker has free slots
 TOPIC_WORK = "work"  # workers were given work, or lost some
 TOPIC_CHANGES = "changes"  # there are new transitions
 TOPIC_RESTS = "rests"  # records have ended or rest: they wait for no stage, and no worker has them
-SAID_BYTES_MAX = 7000  # with a notification: PostgreSQL takes less than 8000
 # In this order, which other versions of Stateward on the same file know: new ones come last.
 TOPICS = (TOPIC_EVENTS, TOPIC_READY, TOPIC_WORK, TOPIC_CHANGES, TOPIC_RESTS)
 
@@ -69,8 +68,8 @@ class Table(msgspec.Struct, frozen=True):
 class Wakeup(Protocol):
     """Something to sleep on until another thread or process notifies one of its topics.
 
-    A wake-up may be spurious, and what is said with it may be old. It may never be lost between `clear` and `wait`:
-    that is why a listener clears first, then looks for work, then sleeps.
+    A wake-up carries no data but its topic, and may be spurious. It may never be lost between `clear` and `wait`: that
+    is why a listener clears first, then looks for work, then sleeps.
     """
 
     def fileno(self) -> int:
@@ -80,12 +79,6 @@ class Wakeup(Protocol):
         """Forget past notifications; the topics that there may have been any of.
 
         Do this *before* looking for work, or one that comes in between is lost.
-        """
-
-    def said(self) -> Mapping[str, Sequence[str]]:
-        """What was said with the notifications that `clear` forgot last, by topic.
-
-        Without a topic of these, something of it was not said, or said to another: then the database is asked.
         """
 
     def wait(self, timeout_s: float) -> bool:
@@ -241,11 +234,8 @@ class Database(Protocol):
     def flush(self) -> None:
         """Do what `append` was asked for so far."""
 
-    def notify(self, topics: Iterable[str], *, saying: str = "") -> None:
-        """Wake the listeners once the current transaction is durable, or at once outside of one.
-
-        `saying` is what they would ask the database for: a text of at most SAID_BYTES_MAX. It may not reach them.
-        """
+    def notify(self, topics: Iterable[str]) -> None:
+        """Wake the listeners once the current transaction is durable, or at once outside of one."""
 
     def wakeup(self, *topics: str) -> Wakeup:
         """A wake-up for these topics."""

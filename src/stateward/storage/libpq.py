@@ -117,17 +117,16 @@ class Session:
         """Read what the server sent without being asked; False if the connection is lost."""
         return self.drain_notifications() is not None
 
-    def drain_notifications(self) -> dict[str, list[str]] | None:
-        """Read what the server sent without being asked: what was said, by channel; None if the connection is lost."""
-        channels: dict[str, list[str]] = {}
+    def drain_notifications(self) -> set[str] | None:
+        """Read what the server sent without being asked: the notified channels, or None if the connection is lost."""
+        channels: set[str] = set()
         try:
             for _ in range(READS_MAX):
                 if not self._readable.poll(0):
                     break
                 self._pgconn.consume_input()
                 while (notified := self._pgconn.notifies()) is not None:
-                    said = channels.setdefault(notified.relname.decode(), [])
-                    said.append(notified.extra.decode())
+                    channels.add(notified.relname.decode())
         except psycopg.OperationalError:
             return None
         return None if self.is_lost else channels

@@ -8,7 +8,7 @@ import errno
 import os
 import select
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +20,6 @@ BYTE_OF = {topic: bytes([number]) for number, topic in TOPIC_OF.items()}
 PIPE_BYTES = 65_536  # the capacity of a pipe
 # Longer than a tick of the clock of any file system: what changes so long after a change has another time.
 TICK_S = 0.1
-NOTHING_SAID: Mapping[str, Sequence[str]] = {}
 
 
 def is_readable(descriptor: int, *, timeout_s: float) -> bool:
@@ -97,10 +96,6 @@ class PipeWakeup:
         if is_flooded or not notified <= TOPIC_OF.keys():
             return self._topics  # a full pipe takes no byte of another topic
         return frozenset([TOPIC_OF[number] for number in notified])
-
-    def said(self) -> Mapping[str, Sequence[str]]:
-        """Nothing: a byte is a topic, and who is woken asks a file at no cost of a round trip."""
-        return NOTHING_SAID
 
     def wait(self, timeout_s: float) -> bool:
         return is_readable(self._reader, timeout_s=max(timeout_s, 0.0))

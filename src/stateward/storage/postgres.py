@@ -150,7 +150,7 @@ class PostgresDatabase:
         self._depth = 0
         self._is_doomed = False
         self._is_closed = False
-        self._notified: dict[str, str] = {}  # what is said, by topic
+        self._notified: set[str] = set()
         self._appended: list[Appended] = []  # what waits for the commit
         self._wakeups: list[PostgresWakeup] = []
         self._session: Session | None = None
@@ -296,7 +296,8 @@ class PostgresDatabase:
             raise StoreError(DOOMED)
         point(Point.COMMIT_BEFORE)
         # NOTIFY belongs to the transaction: the server delivers it after the commit, and only then.
-        notified = notifying(self._notified)
+        topics = frozenset(self._notified)
+        notified = notifying(topics)
         if session.queued == (BEGIN,) and not self._appended:  # there was no statement
             session.forget()
             if notified:
@@ -306,10 +307,7 @@ class PostgresDatabase:
                 # The last of these statements notifies as well, and does what was queued before.
                 joined = () if len(self._appended) > 1 else session.take_joining()
                 *others, last = self._appended
-                notified = (
-                    *(each.queued() for each in others),
-                    last.queued(self._notified, joined),
-                )
+                notified = (*(each.queued() for each in others), last.queued(topics, joined))
             commands = [*notified, COMMIT]
             self._run_once(lambda own: own.now(*commands), unreachable=LOST_IN_COMMIT)
         else:
@@ -547,15 +545,13 @@ class PostgresDatabase:
 
     # Wake-ups
 
-    def notify(self, topics: Iterable[str], *, saying: str = "") -> None:
+    def notify(self, topics: Iterable[str]) -> None:
         known = known_topics(topics)
         with self._lock:
             if self._depth:
-                for each in known:  # twice in a transaction is more than is said
-                    self._notified[each] = "" if each in self._notified else saying
+                self._notified |= known
             elif known:
-                said = dict.fromkeys(known, saying)
-                self._run(lambda session: session.now(*notifying(said)))
+                self._run(lambda session: session.now(*notifying(known)))
 
     def wakeup(self, *topics: str) -> PostgresWakeup:
         """A wake-up for these topics, with a connection of its own."""

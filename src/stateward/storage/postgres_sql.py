@@ -4,7 +4,7 @@ Everything here makes text and parameters; nothing is sent from this module.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +13,6 @@ from stateward.storage.libpq import Joining, Param, Queued, to_arrays, to_cell
 
 SCHEMA = "stateward"
 Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
-NOTHING: Mapping[str, str] = {}
 PAIR = -2  # two rows that are given by their cells, as one is
 PLACE = re.compile(r"\$([0-9]+)")
 
@@ -27,16 +26,12 @@ class Appended(NamedTuple):
     params: list[Param]
     chained: int  # by how many hashes its one lane grows; 0: lanes, counts and hashes are given as arrays
 
-    def queued(
-        self, notified: Mapping[str, str] = NOTHING, joined: Sequence[Queued] = ()
-    ) -> Queued:
+    def queued(self, topics: frozenset[str] = frozenset(), joined: Sequence[Queued] = ()) -> Queued:
         """The statement that writes them, notifies the listeners of these topics, and does what these others do."""
         parts = tuple(each.joins for each in joined if each.joins is not None)
-        fixed, own = _channels(notified)
+        fixed, own = _channels(topics)
         params = [*self.params, *own, *(param for each in joined for param in each.params or ())]
-        sql = append_sql(
-            self.table, self.columns, self.size, self.chained, fixed, len(own) // 2, parts
-        )
+        sql = append_sql(self.table, self.columns, self.size, self.chained, fixed, len(own), parts)
         return Queued(sql, params)
 
 
@@ -53,8 +48,8 @@ def append_sql(
     """Extend the lanes, and then insert: the rows are numbered while their lanes are locked.
 
     The subquery is executed first and once, because its functions are volatile, and what is inserted is computed from
-    its one row. `told` channels are told something besides these topics. `parts` change other tables, in no certain
-    order; the parameters of both follow.
+    its one row. `told` channels are notified besides these topics. `parts` change other tables, in no certain order;
+    the parameters of both follow.
     """
     start = 2 * len(columns) if count == PAIR else len(columns)
     clauses: list[str] = []
@@ -68,7 +63,7 @@ def append_sql(
         calls = [f"extend_lanes({numbers}::bigint[], {counts}::bigint[], {hashes}::text[])"]
         start += 3
     calls += _notify_calls(topics, told, start + 1)
-    start += 2 * told
+    start += told
     for number, part in enumerate(parts):
         clauses.append(f"p{number} AS ({_shift(part.sql, start)})")
         start += part.width
@@ -230,10 +225,10 @@ def quoted_names(names: Iterable[str], *, of: str = "") -> str:
     return ", ".join(f'{of}"{name}"' for name in names)
 
 
-def notifying(notified: Mapping[str, str]) -> tuple[Queued, ...]:
+def notifying(topics: frozenset[str]) -> tuple[Queued, ...]:
     """One statement for all topics, prepared as others are; none if there are none."""
-    fixed, own = _channels(notified)
-    return (Queued(_notifying_sql(fixed, len(own) // 2), own),) if notified else ()
+    fixed, own = _channels(topics)
+    return (Queued(_notifying_sql(fixed, len(own)), own),) if topics else ()
 
 
 @lru_cache
@@ -242,15 +237,12 @@ def _notifying_sql(topics: frozenset[str], told: int) -> str:
 
 
 def _notify_calls(topics: frozenset[str], told: int, place: int) -> list[str]:
-    """Calls that notify topics, and besides as many channels as are given as parameters, with what is said."""
-    own = [f"pg_notify(${place + n}::text, ${place + n + 1}::text)" for n in range(0, 2 * told, 2)]
+    """Calls that notify topics, and besides as many channels as are given as parameters."""
+    own = [f"pg_notify(${place + n}::text, '')" for n in range(told)]
     return [f"pg_notify('{SCHEMA}_{topic}', '')" for topic in sorted(topics)] + own
 
 
-def _channels(notified: Mapping[str, str]) -> tuple[frozenset[str], list[Param]]:
+def _channels(topics: frozenset[str]) -> tuple[frozenset[str], list[Param]]:
     """Topics that stand in statements, and the channels of others, which are too many for one statement each."""
-    fixed = frozenset([each for each in notified if each in TOPICS and not notified[each]])
-    others = sorted(notified.keys() - fixed)
-    return fixed, [
-        to_cell(each) for topic in others for each in (f"{SCHEMA}_{topic}", notified[topic])
-    ]
+    fixed = topics.intersection(TOPICS)
+    return fixed, [to_cell(f"{SCHEMA}_{each}") for each in sorted(topics - fixed)]

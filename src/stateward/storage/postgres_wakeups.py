@@ -2,7 +2,7 @@
 
 import selectors
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import psycopg
@@ -30,7 +30,6 @@ class PostgresWakeup:
         self._sql = ";".join(f"LISTEN {SCHEMA}_{topic}" for topic in sorted(topics))
         self._on_close = on_close
         self._session: Session | None = None
-        self._said: dict[str, Sequence[str]] = {}
         self._is_closed = False
         # An epoll selector around the connection, because its descriptor stays the same when the connection is
         # replaced: the selector of a caller keeps working after the server was restarted.
@@ -56,20 +55,13 @@ class PostgresWakeup:
 
     def clear(self) -> frozenset[str]:
         """Forget past notifications; listen again if the connection was lost. The topics there may have been any of."""
-        self._said.clear()
         if self._session is not None:
             channels = self._session.drain_notifications()
             if channels is not None:
-                for channel, said in channels.items():
-                    if all(said):
-                        self._said[channel.removeprefix(f"{SCHEMA}_")] = said
-                return frozenset([each.removeprefix(f"{SCHEMA}_") for each in channels])
+                return frozenset(each.removeprefix(f"{SCHEMA}_") for each in channels)
             self._lose()
         self._try_to_listen()
         return self._topics  # some may have been missed
-
-    def said(self) -> Mapping[str, Sequence[str]]:
-        return self._said
 
     def wait(self, timeout_s: float) -> bool:
         deadline = time.monotonic() + timeout_s

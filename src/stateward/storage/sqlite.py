@@ -400,7 +400,7 @@ class SqliteDatabase:
 
     # Wake-ups
 
-    def notify(self, topics: Iterable[str], *, saying: str = "") -> None:
+    def notify(self, topics: Iterable[str]) -> None:
         with self._lock:
             self._notified.update(map(_topic_of, topics))
             if not self._depth:

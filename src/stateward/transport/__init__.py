@@ -6,23 +6,19 @@ it, and removes it in the same transaction as its output. So no crash loses work
 worker whose work was given to another can write nothing (docs/decisions/0003). Events wait in the order of their
 arrival until the transaction that handles them removes them.
 
-Notifications are sent once the transaction is durable, and what they announce is in the tables. That of one piece of
-work says it, so that its worker need not ask; its result counts, as any other, for the row that is there.
+Notifications carry no data and are sent once the transaction is durable: what they announce is in the tables.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 
 import msgspec
 
 from stateward.core.failpoints import Point, point
 from stateward.core.model import Event, Loss, Micros, Work
 from stateward.storage.database import (
-    SAID_BYTES_MAX,
     TOPIC_EVENTS,
     TOPIC_READY,
     TOPIC_WORK,
-    UNDECODABLE,
     Asked,
     Database,
     Keys,
@@ -182,15 +178,11 @@ class Bus:
 
         `told` is a worker that the caller tells itself once this is durable: it needs no notification.
         """
-        rows = [_work_row(each) for each in work]
-        self._database.insert(WORK, rows)
+        self._database.insert(WORK, [_work_row(each) for each in work])
         point(Point.WORK_SENT)
         workers = {each.worker for each in work if each.worker != told}
         are_few = len(workers) <= TOLD_APART_MAX
-        topics = map(work_topic, workers) if are_few else [TOPIC_WORK]
-        # One alone is told to its worker, which need not ask for it then.
-        body = str(rows[0][-1]) if len(rows) == 1 else ""
-        self._database.notify(topics, saying=body if _is_short(body) else "")
+        self._database.notify(map(work_topic, workers) if are_few else [TOPIC_WORK])
 
     def assigned_work(self, worker: str, *, limit: int) -> list[Work]:
         """The work of one worker, highest priority first."""
@@ -451,19 +443,6 @@ class Bus:
             f"SELECT {', '.join(WORKERS.columns)} FROM workers ORDER BY id LIMIT {WORKERS_MAX}"
         )
         return [_worker(row) for row in found]
-
-
-def said_work(bodies: Iterable[str]) -> list[Work]:
-    """Work as `Bus.send` has said it; what is none is left out."""
-    found: list[Work] = []
-    for each in bodies:
-        with suppress(*UNDECODABLE):
-            found.append(_decode_work(each))
-    return found
-
-
-def _is_short(body: str) -> bool:
-    return len(body) <= SAID_BYTES_MAX and len(body.encode()) <= SAID_BYTES_MAX
 
 
 def workers_and_load(asked: Asked) -> tuple[list[WorkerInfo], dict[tuple[str, bool], int]]:

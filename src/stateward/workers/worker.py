@@ -167,12 +167,8 @@ class Worker:
         descriptors that are known to be; None if any may be.
         """
         # Before the query: a notification that comes after it must still wake us.
-        is_told, said = self._is_told(ready), self.calls.take_said()
-        if said and not is_told:
-            self.accept(said)
-        if is_told:
+        if self._is_told(ready):
             assigned = self._bus.assigned_work(self.name, limit=self._window)
-            self.calls.found(assigned)
             self._stop_withdrawn({_key(work) for work in assigned})  # first: it frees children
             self.accept(assigned)
         self._run_inline()
@@ -180,7 +176,7 @@ class Worker:
         return bool(self._finished or self._lost)
 
     def _is_told(self, ready: AbstractSet[int] | None) -> bool:
-        """Whether its work may have changed otherwise than was said: or a notification may have been lost meanwhile."""
+        """Whether its work may have changed: a notification came, or one may have been lost meanwhile."""
         now = time.monotonic()
         is_late = now >= self._look_at
         is_told = self.calls.take(None if is_late else ready) or is_late

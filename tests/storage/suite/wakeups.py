@@ -84,38 +84,6 @@ class Wakeups:
 
         assert wakeup.clear() == {TOPIC_READY}
 
-    def test_what_is_said_with_a_notification_reaches_its_listener_or_it_asks(
-        self, open_database: Opener
-    ) -> None:
-        notifying, listening = open_database(), open_database()
-        own = work_topic("its")
-        wakeup = listening.wakeup(TOPIC_WORK, own)
-
-        with notifying.transaction():
-            notifying.notify([own], saying="{\"é\": 'a'}")
-            notifying.notify([TOPIC_EVENTS])
-        assert wakeup.wait(WAIT_S)
-
-        if wakeup.clear() == {own}:
-            assert wakeup.said() == {own: ["{\"é\": 'a'}"]}
-        else:  # a byte in a pipe says nothing
-            assert wakeup.said() == {}
-
-    def test_what_is_said_twice_or_not_at_all_is_to_be_asked_for(
-        self, open_database: Opener
-    ) -> None:
-        database = open_database()
-        own = work_topic("its")
-        wakeup = database.wakeup(own)
-
-        with database.transaction():
-            database.notify([own], saying="a")
-            database.notify([own], saying="b")
-        assert wakeup.wait(WAIT_S)
-
-        assert wakeup.clear()
-        assert wakeup.said() == {}
-
     def test_a_cleared_wakeup_is_quiet_until_the_next_notification(
         self, open_database: Opener
     ) -> None:
