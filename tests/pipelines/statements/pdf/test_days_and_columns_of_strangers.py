@@ -422,3 +422,23 @@ def test_the_period_of_a_rate_is_not_that_of_the_statement(
     )
 
     assert found.dates == [f"2025-03-{n}" for n in range(13, 18)]
+
+
+@pytest.mark.parametrize("has_balance", [True, False])
+def test_a_second_column_of_amounts_is_no_rival_where_balances_follow_from_the_first(
+    tmp_path: Path, *, has_balance: bool
+) -> None:
+    rows: list[Line] = [
+        [(60, f"{n}/03/2025"), (130, f"Purchase {n}"), (-400, f"-{n}.00"), (-480, f"-{n}.75")]
+        for n in (13, 14, 17, 20)
+    ]
+    names: Line = [(60, "Date"), (130, "Description"), (-400, "Amount"), (-480, "Net amount")]
+    if has_balance:
+        names.append((-560, "Balance"))
+        for row, balance in zip(rows, (487, 473, 456, 436), strict=True):
+            row.append((-560, f"{balance}.00"))
+
+    found = read(tmp_path, [PERIOD, names, *rows])
+
+    assert found.amounts == ["-13.00", "-14.00", "-17.00", "-20.00"]
+    assert ("AMOUNT_UNPROVEN" in found.flags) is not has_balance

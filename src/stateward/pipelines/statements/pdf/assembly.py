@@ -169,7 +169,7 @@ class Assembler:
         self._problems += paged_rows(
             chain.from_iterable(self._builder.sections), is_proven=self._is_summed
         )
-        if not self._is_summed:
+        if not (self._is_summed or (self.is_sound and self.has_balances)):
             self._problems += rival_amounts_problem(self._read_tables())
         self._problems += run_on_accounts(sections, [list(each.rows) for each in sections])
         self._report_missing_pages(sections)

@@ -215,8 +215,10 @@ def heading_roles(text: str) -> tuple[str, ...]:
     # `Debits/Credits(-)`: what has a sign is an amount, and no mark beside one.
     if roles[:1] == (MARK,) and _SIGN_TOLD.search(text):
         return (AMOUNT,)
-    left, _, right = text.partition("/")
-    if {DEBIT, CREDIT} == {next(iter(_roles_by_words(each)), "") for each in (left, right)}:
+    left, slash, right = text.partition("/")
+    if slash and {DEBIT, CREDIT} == {
+        next(iter(_roles_by_words(each)), "") for each in (left, right)
+    }:
         return roles if roles[:1] == (MARK,) else (AMOUNT,)  # `Withdrawal (Dr)/ Deposit (Cr)`
     return roles
 
