@@ -21,6 +21,7 @@ from stateward.workers import fork_server, sdk
 from tests.scheduling import (
     ByFile,
     align,
+    leave_to_long,
     longest_first,
     name_apart,
     scheduler,
@@ -127,6 +128,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if item.path.stem.endswith("_long"):
             item.add_marker("long")
+    leave_to_long(items)
     yield
     name_apart(items)
     longest_first(items)

@@ -99,6 +99,21 @@ def align(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0])
 
 
+def leave_to_long(items: list[pytest.Item]) -> None:
+    """Of many tests that are alike, those that are marked `sampled(every)`, keep each so-manieth for `make test`.
+
+    It is always the same ones: what fails today is not passed over tomorrow.
+    """
+    seen: Counter[str] = Counter()
+    for item in items:
+        if (sampled := item.get_closest_marker("sampled")) is None:
+            continue
+        family = item.nodeid.partition("[")[0]
+        if seen[family] % sampled.args[0]:
+            item.add_marker("long")
+        seen[family] += 1
+
+
 def longest_first(items: list[pytest.Item]) -> None:
     """Order tests so that the longest files begin first; otherwise they stay as they are."""
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))

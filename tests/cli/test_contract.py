@@ -363,6 +363,7 @@ def contracts_in(demo: Shell) -> dict[str, str]:
         return {"review": record_id, "held": opened, "link": link.id}
 
 
+@pytest.mark.sampled(2)
 # The options that all commands share are read in one place, so a few commands show that they may stand before them too.
 @pytest.mark.parametrize(
     ("place", "path"),

@@ -90,6 +90,7 @@ def test_the_declaration_for_a_source_type_goes_before_the_one_for_all(library: 
     assert [hit.kind for hit in library.find("scanned").hits] == ["Scan"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -50,6 +50,7 @@ def rig() -> Iterator[Rig]:
     database.close()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rewriting", REWRITINGS, ids=lambda it: f"{it.what}, {it.sealed}")
 def test_a_rewriting_is_found(rig: Rig, rewriting: Rewriting) -> None:
     kept = read_checkpoint(rig.verify().checkpoint)

@@ -46,6 +46,7 @@ def test_the_places_are_all_there_are(tmp_path: Path) -> None:
     assert disk.counts == operations()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fault", PLACES, ids=str)
 def test_a_document_that_cannot_be_kept_is_refused_and_can_be_submitted_again(
     tmp_path: Path, fault: DiskFault
@@ -82,6 +83,7 @@ def test_a_name_that_may_not_be_on_the_disk_is_synced_by_the_caller_that_relies_
     assert disk.counts["sync"] == 3, "the file, its folder, and the folder of that"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("nth", range(1, 11))
 def test_a_refused_document_opens_no_record(tmp_path: Path, nth: int, code: int) -> None:

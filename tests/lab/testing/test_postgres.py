@@ -80,6 +80,7 @@ def test_a_killed_server_comes_back_with_what_was_committed(postgres_cluster: Cl
         assert connection.execute("SELECT n FROM kept").fetchone() == (7,)
 
 
+@pytest.mark.long
 def test_a_stopped_server_can_be_started_again(postgres_cluster: Cluster) -> None:
     postgres_cluster.stop()
     postgres_cluster.start()
@@ -93,6 +94,7 @@ def test_it_listens_on_no_network_address(postgres_cluster: Cluster) -> None:
         assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
 
 
+@pytest.mark.long
 def test_a_server_that_cannot_start_says_why(fresh_cluster: Cluster) -> None:
     fresh_cluster.stop()
     with (fresh_cluster.folder / "data" / "postgresql.conf").open("a") as configuration:
@@ -102,6 +104,7 @@ def test_a_server_that_cannot_start_says_why(fresh_cluster: Cluster) -> None:
         fresh_cluster.start()
 
 
+@pytest.mark.long
 def test_a_durable_one_syncs_and_nothing_is_left_of_it_when_it_is_removed(
     postgres_server: Server,
 ) -> None:
@@ -115,6 +118,7 @@ def test_a_durable_one_syncs_and_nothing_is_left_of_it_when_it_is_removed(
     assert not made.folder.exists()
 
 
+@pytest.mark.long
 def test_nothing_is_left_of_it_when_its_owner_is_killed(fresh_cluster: Cluster) -> None:
     pid, data = fresh_cluster.pid, (fresh_cluster.folder / "data").resolve()
     owner = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])

@@ -15,6 +15,7 @@ def with_clause(clause: str) -> str:
     return AGREEMENT.replace("\n2. Gov", f"\n{clause}\n2. Gov")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "sentence",
     [

@@ -17,6 +17,7 @@ from tests.pipelines.labs.reading import normalized, parsed, results
 from tests.pipelines.two_stages import rows_of
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_row_of_a_report_is_exact(tmp_path: Path, name: str) -> None:
     report = draw_report(name)
@@ -53,6 +54,7 @@ def test_what_other_layouts_taught_stays_learned(tmp_path: Path, name: str, seed
     assert_exact(tmp_path, own, seed=seed)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("own", LABORATORIES, ids=lambda each: each.name)
 def test_every_row_of_a_drawn_report_is_exact(tmp_path: Path, own: Laboratory) -> None:
     assert_exact(tmp_path, own, seed=7)
@@ -68,6 +70,7 @@ def assert_exact(folder: Path, own: Laboratory, *, seed: int) -> None:
     assert judged.wrong == ()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", GROUPS["varied"], ids=lambda each: each.name)
 def test_a_structure_of_its_own_is_read_or_noticed(tmp_path: Path, own: Laboratory) -> None:
     pdf, truth = draw_laboratory(own, 4)

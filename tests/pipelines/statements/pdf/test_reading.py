@@ -78,6 +78,7 @@ TRAPS: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_statement_is_read_exactly(tmp_path: Path, seed: int) -> None:
     found = drawn(tmp_path, draw(seed))
@@ -86,6 +87,7 @@ def test_a_statement_is_read_exactly(tmp_path: Path, seed: int) -> None:
     assert found.score.descriptions_exact >= 0.9 * found.score.descriptions - 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("trap", TRAPS)
 def test_a_trap_is_not_fallen_into(tmp_path: Path, trap: str) -> None:
     for seed in (901, 902, 903):
