@@ -358,6 +358,7 @@ def _unit_before_range(range_: str) -> tuple[str, str]:
 
 
 ARROWS = frozenset("↑↓▲▼⬆⬇⇑⇓⇈⇊↗↘")  # no name of a test ends with one
+DOTS_MIN = 3  # that lead from a name to its value
 _DOTS = re.compile(r"[._…]{3,}$")
 _GLUED_TO_DOTS = re.compile(r"(?P<dots>.*[._…]{3,})(?P<sign>[^\w\s._…]{1,3})")
 
@@ -386,13 +387,19 @@ def cells(words: Sequence[PdfWord]) -> list[list[PdfWord]]:
     """Words in groups that stand close together."""
     found: list[list[PdfWord]] = []
     for word in words:
-        last = found[-1][-1] if found else None
-        is_open = last is not None and _OPEN_RANGE.search(" ".join(w.text for w in found[-1]))
-        gap_max = OPEN_GAP if is_open else CELL_GAP
-        is_close = last is not None and word.x0 - last.x1 <= gap_max * (last.bottom - last.top)
-        is_led = last is not None and _DOTS.search(last.text) is not None and len(last.text) > 3
-        if is_close and not is_led and not word.begins_cell:
+        if found and _goes_on(found[-1], word):
             found[-1].append(word)
         else:
             found.append([word])
     return found
+
+
+def _goes_on(cell: Sequence[PdfWord], word: PdfWord) -> bool:
+    """Whether a word is of the cell before it; asked for every word, so that the gap decides before any pattern."""
+    last = cell[-1]
+    gap, height = word.x0 - last.x1, last.bottom - last.top
+    if word.begins_cell or gap > OPEN_GAP * height:
+        return False
+    if gap > CELL_GAP * height and not _OPEN_RANGE.search(" ".join(each.text for each in cell)):
+        return False
+    return not (len(last.text) > DOTS_MIN and _DOTS.search(last.text))

@@ -111,9 +111,11 @@ def _headings_at(
 ) -> tuple[Sequence[Heading], int]:
     """The headings of a line, and the line that they end with: the next one, where both together name more columns."""
     found = headings_of(page[at]) or joined.get(at, [])
-    if at + 1 < len(page) and joined.keys().isdisjoint((at, at + 1)):
+    is_worded = bool(found) or not any(map(str.isdigit, page[at].text))  # most lines are results
+    if is_worded and at + 1 < len(page) and joined.keys().isdisjoint((at, at + 1)):
         stacked = stacked_headings(page[at], page[at + 1])
-        if count_roles(stacked) > max(map(count_roles, (found, headings_of(page[at + 1])))):
+        count = count_roles(stacked)
+        if count > count_roles(found) and count > count_roles(headings_of(page[at + 1])):
             return stacked, at + 1
     return found, at
 
