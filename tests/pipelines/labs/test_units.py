@@ -75,7 +75,7 @@ def test_ucum_codes_are_validated_by_the_grammar(code: str, is_valid: bool) -> N
         ("mL/min/1.73m2", "mL/min/{1.73_m2}"), ("ml/min/1,73m²", "mL/min/{1.73_m2}"), ("mm/Std", "mm/h"),
         ("ng/mL FEU", "ug/L{FEU}"), ("mmol/mol Hb", "mmol/mol"),
         ("мкмоль/л", "umol/L"), ("10^9/л", "10*9/L"), ("deg C", "Cel"), ("MPN/100mL", "{MPN}/(100.mL)"),
-        ("cumm", "/uL"), ("cu.mm", "/uL"),
+        ("cumm", "/uL"), ("cu.mm", "/uL"), ("wpw", "/[HPF]"),
     ],
 )  # fmt: skip
 def test_a_printed_unit_is_a_ucum_code(printed: str, code: str) -> None:
@@ -164,6 +164,7 @@ def test_a_name_that_only_resembles_a_known_one_has_no_code(name: str) -> None:
         ("PCT", "%", "51637-7"), ("PCT", "ng/mL", "33959-8"),
         ("IG%", "%", "71695-1"), ("IG#", "10^3/uL", "53115-2"),
         ("NEUT#", "10^3/uL", "751-8"), ("NEUT%", "%", "770-8"),
+        ("Monocyty", "tys/µl", "742-7"), ("Eozynofile", "%", "713-8"), ("Bazofile", "tys/µl", "704-7"),
         ("RDW-SD", "fL", "21000-5"), ("RDW-CV", "%", "788-0"), ("eGFR (CKD-EPI 2021)", "mL/min/1.73m2", "98979-8"),
         ("NT-proBNP", "pg/mL", "33762-6"), ("hs-CRP", "mg/L", "30522-7"),
         ("CRP (hs)", "mg/L", "30522-7"), ("CRP", "mg/L", "1988-5"),
