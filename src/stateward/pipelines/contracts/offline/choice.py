@@ -26,7 +26,7 @@ from stateward.pipelines.contracts.rules import (
     Vertical,
     all_labels,
 )
-from stateward.pipelines.contracts.words import skeleton
+from stateward.pipelines.contracts.words import Phrases, skeleton
 
 CONFIDENCE_MAX = 97
 # Caps and losses were calibrated: at 80 or more, at least 95 of 100 values are correct.
@@ -36,6 +36,7 @@ RIVAL_CAP, NOISE_CAP, COMPUTED_CAP, NET_CAP = 74, 74, 70, 72
 # An end that start and term give: certain where both have labels of their own and no other end is printed.
 RECKONED_CAP, RECKONED_FROM, RECKONED_MIN = 84, 90, 0.85
 OWN_LABEL = 0.6
+OWN_AMOUNT_CHARS = 60  # between a label and its amount, on one line
 RECKONED = "computed from"
 SETTLED = "as the printed term says"  # an end that lies as far from the start
 ANCHORED_MIN = 0.85  # of the score of a value whose own label stands beside it
@@ -303,9 +304,35 @@ def _caps(rule: FieldRule, reading: ContractReading, best: FieldCandidate) -> li
         caps.append((NET_CAP, "only the net amount was found"))
     if rule.rivals and _has_rival(rule, reading, best):
         caps.append((RIVAL_CAP, "another amount stands beside it that some call the same"))
+    if rule.instead and best.is_weak and _prints_own(rule, reading, best):
+        said = "and an amount with a label of its own is printed, which is said to be another's"
+        caps.append((RIVAL_CAP, said))
     if rule.told and _is_told_otherwise(rule, reading, best):
         caps.append((RIVAL_CAP, "a sentence of the small print tells another one"))
     return caps
+
+
+def _prints_own(rule: FieldRule, reading: ContractReading, best: FieldCandidate) -> bool:
+    """Whether a label of the field itself has an amount, be it within one of something else: `Bisheriger Abschlag`.
+
+    Then what stands in for it where it is not printed is not what the document calls so.
+    """
+    own = _own_labels(tuple(all_labels(rule.labels)))
+    return any(
+        hit.end <= each.start <= hit.end + OWN_AMOUNT_CHARS
+        and "\n" not in page.text[hit.end : each.start]
+        and (at, each.start) != (best.page, best.start)
+        for at, page in enumerate(reading.pages)
+        for hit in own.find(page.words)
+        if hit.slip != "compound" and not page.is_small_print(hit.start)
+        for each in page.candidates
+        if each.kind == "money" and not each.is_bare
+    )
+
+
+@lru_cache(maxsize=16)
+def _own_labels(labels: tuple[str, ...]) -> Phrases[str]:
+    return Phrases((label, label) for label in labels)
 
 
 def _is_told_otherwise(rule: FieldRule, reading: ContractReading, best: FieldCandidate) -> bool:

@@ -54,6 +54,13 @@ _TITLE_BEHIND = re.compile(
     r"(?:wir\s+bestätigen\b|(?:Ihre?|Deine?)\s+(?:(?:Vertrags|Auftrags|Bestell|Liefer)bestätigung|Vertragszusammenfassung)\b"
     r"|we\s+confirm\b|your\s+(?:new\s+)?(?:contract|order|plan)\s+(?:confirmation|summary|details)\b).*"
 )
+# A title may greet before it says what the letter is: `Herzlich willkommen bei Name: Ihre Vertragsbestätigung`.
+_GREETING = re.compile(
+    r"(?:(?:herzlich|schön|hello|hallo|hi)\W+)?(?:willkommen\s+(?:bei|zu|im|in|an)|welcome\s+(?:to|aboard|back))\b"
+    r"|(?:vielen\s+|herzlichen\s+|besten\s+)?dank\s+(?:für|dass)\b|thank(?:s|\s+you)\s+(?:for|to)\b"
+    r"|(?:gute|good|great)\s+(?:nachricht|news)\w*\b",
+    re.IGNORECASE,
+)
 # What goes on behind a label in a heading: `Tariff Information Label – Gas`, `Plan Details`.
 _OF_HEADING = re.compile(
     r"(?:information|details?|summary|overview|label|comparison|terms|conditions|guide|features|benefits)\b",
@@ -304,7 +311,9 @@ def _behind_title(rule: FieldRule, page: AnalyzedPage, at: int) -> Iterator[Fiel
         return
     for row in page.grid.rows[:TITLE_ROWS]:
         title = _title(page, row[0]) if len(row) == 1 else None
-        if title and _is_of_two(title["name"]) and not _is_labelled(page, title):
+        if title is None or _GREETING.match(title["name"]):
+            continue
+        if _is_of_two(title["name"]) and not _is_labelled(page, title):
             place = (at, title.start("name"), title.end("name"))
             yield from _candidate(rule, page, place, (NAMED_TITLE, "behind the title"))
 
