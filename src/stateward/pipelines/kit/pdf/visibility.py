@@ -76,7 +76,7 @@ class PageInk:
 
         Asked for every word, so it is quick for ink.
         """
-        found = self._asked(index, thing)
+        found = self._rgba(index, thing)
         if found is None or (found[3] == OPAQUE and found[1] <= INK_MAX):
             return False
         if found[3] < OPAQUE_MIN:
@@ -93,7 +93,7 @@ class PageInk:
             for ground, (x0, y0, x1, y1) in self._grounds
         )
 
-    def _asked(self, index: int, thing: int) -> tuple[int, int, int, int] | None:
+    def _rgba(self, index: int, thing: int) -> tuple[int, int, int, int] | None:
         """Red, green, blue and alpha of a glyph; None if it has no colour."""
         if thing in self._colours:
             return self._colours[thing]
@@ -107,7 +107,7 @@ class PageInk:
 
     def colour(self, index: int, thing: int) -> Color | None:
         """The colour of a glyph."""
-        found = self._asked(index, thing)
+        found = self._rgba(index, thing)
         return None if found is None else found[:3]
 
     def hides_run(self, index: int) -> bool:
