@@ -416,3 +416,32 @@ def test_totals_of_a_year_do_not_contradict_the_rows(tmp_path: Path, totals: lis
     last: Line = [(110, "Nieuw saldo op 30/04/2025"), (-547, "140,00")]
 
     assert read(tmp_path, *TOTALLED, *totals, last).flags == []
+
+
+# The day and the balance of each day stand in its last row, behind the amounts, where no heading makes them days of rows.
+BY_THE_DAY: list[Line] = [
+    [(44, "Statement of account in EUR 01 MAR 26 to 31 MAR 26")],
+    [(44, "Particulars"), (-330, "Debit"), (-400, "Credit"), (430, "Date"), (-560, "Balance")],
+    [(44, "BALANCE BROUGHT FORWARD"), (430, "01 MAR 26"), (-560, "500.00")],
+    [(44, "POS PURCHASE GREENGROCER"), (-330, "20.10"), (430, "02 MAR 26"), (-560, "479.90")],
+    [(44, "CREDIT FROM A BORG"), (-400, "30.00")],
+    [(44, "POS PURCHASE CHEMIST"), (-330, "9.90"), (430, "03 MAR 26"), (-560, "500.00")],
+    [(44, "DIRECT DEBIT WATER WORKS"), (-330, "40.00")],
+    [(44, "CREDIT FROM A BORG"), (-400, "75.25")],
+    [(44, "STANDING ORDER LOAN"), (-330, "112.00"), (430, "05 MAR 26"), (-560, "423.25")],
+    [(44, "SALARY COLLEGE"), (-400, "900.00"), (430, "09 MAR 26"), (-560, "1,323.25")],
+]
+SUMS: Line = [(44, "TOTALS"), (-330, "182.00"), (-400, "1,005.25")]
+END: Line = [(44, "BALANCE CARRIED FORWARD"), (430, "31 MAR 26"), (-560, "1,323.25")]
+
+
+@pytest.mark.parametrize("below", [[SUMS, END], [END]], ids=["with totals", "without"])
+def test_rows_above_the_day_of_their_balance_are_of_that_day(
+    tmp_path: Path, below: list[Line]
+) -> None:
+    found = read(tmp_path, *BY_THE_DAY, *below)
+
+    days = [int(date[-2:]) for date in found.dates]
+    assert days == [2, 3, 3, 5, 5, 5, 9]
+    assert found.amounts == ["-20.10", "30.00", "-9.90", "-40.00", "75.25", "-112.00", "900.00"]
+    assert found.flags == []

@@ -80,7 +80,8 @@ def _close_days(parts: Sequence[Part]) -> bool:
     No row without a date has a balance, each with a date has one, the last row is one of these, and each balance
     follows from the one before by the amounts of all rows between them, so that these are bookings.
     """
-    rows = [one for _, parsed in parts for one in parsed if one.has_amount]
+    every = (one for _, parsed in parts for one in parsed if one.has_amount)
+    rows = [one for one in every if one.date or not _is_label(one)]  # a total is no row
     bare = [one for one in rows if not one.date]
     if not bare or not rows[-1].date or len(rows) - len(bare) < DAYS_MIN:
         return False

@@ -30,7 +30,7 @@ from stateward.pipelines.statements.pdf.columns import TableColumn, TableHeading
 from stateward.pipelines.statements.pdf.fields import parse_line
 from stateward.pipelines.statements.pdf.inferred_heading import unnamed_dates
 from stateward.pipelines.statements.pdf.row_layout import is_amount_last
-from stateward.pipelines.statements.pdf.tables import PdfTable
+from stateward.pipelines.statements.pdf.tables import PdfTable, put_dates_up
 from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals
 from stateward.pipelines.statements.source import Hints
 
@@ -194,6 +194,7 @@ def aligned_tables(
                     _with_columns(table, others, columns, roles, is_inferred=is_inferred)
                     for table, others in frames
                 ]
+                put_dates_up(tables)
                 yield has_named_days, tables
 
 

@@ -219,7 +219,7 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
                 for part, lines in _side_by_side(table)
             ]
         _join_centred(group)
-        _put_dates_up(group)
+        put_dates_up(group)
         everything = [one for table in group for _, parsed in table.parts for one in parsed]
         is_last = is_amount_last(everything)
         for table in group:
@@ -242,7 +242,7 @@ def _join_centred(tables: Sequence[PdfTable]) -> None:
         table.parts = [(part, next(found)) for part, _ in table.parts]
 
 
-def _put_dates_up(tables: Sequence[PdfTable]) -> None:
+def put_dates_up(tables: Sequence[PdfTable]) -> None:
     """Give the amounts of rows whose date is on their last line that date."""
     moved, is_open = move_dates_up([each for table in tables for each in table.parts])
     found = iter(moved or ())
