@@ -418,7 +418,7 @@ def test_totals_of_a_year_do_not_contradict_the_rows(tmp_path: Path, totals: lis
     assert read(tmp_path, *TOTALLED, *totals, last).flags == []
 
 
-# The day and the balance of each day stand in its last row, behind the amounts, where no heading makes them days of rows.
+# Day and balance stand in the last row of each day, behind the amounts.
 BY_THE_DAY: list[Line] = [
     [(44, "Statement of account in EUR 01 MAR 26 to 31 MAR 26")],
     [(44, "Particulars"), (-330, "Debit"), (-400, "Credit"), (430, "Date"), (-560, "Balance")],
