@@ -441,7 +441,6 @@ def test_rows_above_the_day_of_their_balance_are_of_that_day(
 ) -> None:
     found = read(tmp_path, *BY_THE_DAY, *below)
 
-    days = [int(date[-2:]) for date in found.dates]
-    assert days == [2, 3, 3, 5, 5, 5, 9]
+    assert found.dates == [f"2026-03-{day:02}" for day in (2, 3, 3, 5, 5, 5, 9)]
     assert found.amounts == ["-20.10", "30.00", "-9.90", "-40.00", "75.25", "-112.00", "900.00"]
     assert found.flags == []
