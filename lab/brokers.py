@@ -22,11 +22,18 @@ START_S = 60.0
 class Broker:
     """A server process. `restart` starts another one over the same files, at the same port."""
 
-    def __init__(self, command: Callable[[int, Path], list[str]], *, scheme: str) -> None:
+    def __init__(
+        self,
+        command: Callable[[int, Path], list[str]],
+        *,
+        scheme: str,
+        answers: Callable[[int], bool] | None = None,
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="stateward-broker-"))
         self.port = free_port()
         self.url = f"{scheme}://127.0.0.1:{self.port}"
         self._command = command(self.port, self.folder)
+        self._answers = answers or _listens
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -44,7 +51,7 @@ class Broker:
         return self._process.pid
 
     def start(self) -> None:
-        """Start the server and wait until it listens."""
+        """Start the server and wait until it answers."""
         with (self.folder / "log").open("ab") as log:
             # It ends with this process, however that ends.
             setpriv = shutil.which("setpriv")
@@ -57,7 +64,7 @@ class Broker:
                 start_new_session=True,
             )
         until = time.monotonic() + START_S
-        while not _listens(self.port):
+        while not self._answers(self.port):
             if self._process.poll() is not None or time.monotonic() > until:
                 said = (self.folder / "log").read_text(errors="replace")[-500:]
                 raise RuntimeError(f"{self._command[0]} did not start: {said}")
@@ -111,6 +118,7 @@ def redis_broker() -> Broker:
             "--appendonly", "yes", "--appendfsync", "everysec",
         ],
         scheme="redis",
+        answers=_redis_answers,
     )  # fmt: skip
 
 
@@ -141,6 +149,14 @@ def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
+
+
+def _redis_answers(port: int) -> bool:
+    """Whether a Redis takes commands: one that has data listens before it has read it."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0) as asked:
+        asked.sendall(b"PING\r\n")
+        return asked.recv(64).startswith(b"+PONG")
+    return False
 
 
 def _listens(port: int) -> bool:
