@@ -12,7 +12,7 @@ from stateward.storage.libpq import Param, Queued, Session
 from stateward.testing.bench.product import INLINE, LAST, submit_records
 
 ROUND_TRIPS_MAX = 5
-STATEMENTS_MAX = 23
+STATEMENTS_MAX = 24
 COMMITS_MAX = 3  # submit and first stage out, first stage in and second out, second stage in
 
 
