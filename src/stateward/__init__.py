@@ -85,7 +85,8 @@ __all__ = [
     "MissingLabels", "Outcome", "Pipeline", "Record", "Retry", "ReviewRefused", "ReviewTaken", "SecretUnreadable",
     "Settings", "StageFailure", "StatewardError", "StoreBroken", "StoreError", "StoreFull", "StoreMismatch",
     "StoreOvertaken", "StoreUnreachable", "TransientFailure", "Transition", "TransportError", "TransportFull",
-    "TransportUnreachable", "UnknownName", "__version__", "all_of", "at_least", "declare", "equals", "from_yaml", "is_true", "runner",
+    "TransportUnreachable", "UnknownName", "__version__", "all_of", "at_least", "declare", "equals", "from_yaml",
+    "is_true", "runner",
 ]  # fmt: skip
 
 
