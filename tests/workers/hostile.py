@@ -104,7 +104,7 @@ def look(job: Job) -> dict[str, Any]:
         "environment": sorted(os.environ), "folder": str(Path.cwd()), "scratch": str(job.scratch),
         "found": _names(job.scratch), "limits": limits, "status": status,
         "umask": os.umask(0o077), "session": os.getsid(0), "stdin": sys.stdin.read(),
-        "fds": _names(Path("/proc/self/fd")), "niceness": os.nice(0),
+        "fds": _names(Path("/proc/self/fd")),
     }  # fmt: skip
 
 

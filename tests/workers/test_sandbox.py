@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from stateward.workers import processes, sandbox
-from stateward.workers.child_limits import NICENESS
 from stateward.workers.confinement import Grants
 from stateward.workers.results import CHUNK_ITEMS_MAX
 from stateward.workers.sdk import Completed, Failed, Limits
@@ -127,12 +126,6 @@ def test_a_job_sees_nothing_of_the_worker(slot: ChildSlot, monkeypatch: pytest.M
         "RLIMIT_FSIZE": [slot.limits.file_bytes] * 2,
         "RLIMIT_NOFILE": [slot.limits.open_files] * 2,
     }
-
-
-def test_a_job_gives_way_to_the_worker_and_to_what_answers_clients(slot: ChildSlot) -> None:
-    seen = only_item(slot.completes("good.look"))
-
-    assert seen["niceness"] == min(19, os.nice(0) + NICENESS)
 
 
 # What a runner prints and logs

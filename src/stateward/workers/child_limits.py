@@ -17,10 +17,6 @@ PAGE_BYTES = resource.getpagesize()
 # RLIMIT_NPROC counts every task of the user, also those of other programs, so it is only a backstop
 # with a wide margin. The worker counts what a job really started.
 PROCESSES_SLACK = 16
-# What reads documents gives way to what takes them in and answers, where both want the same core: a burst fills the
-# queue of stages for minutes, and clients would wait as long for every answer. A third of the share of other processes,
-# so that jobs go on beside them.
-NICENESS = 5
 
 
 def limit_process(limits: Limits) -> None:
@@ -28,7 +24,6 @@ def limit_process(limits: Limits) -> None:
 
     Files that grow too large fail with EFBIG, since Python ignores SIGXFSZ: the runner can say so itself.
     """
-    os.nice(NICENESS)
     # The kernel demands it of unprivileged users of Landlock and seccomp; programs with set-user-id gain nothing.
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     tasks = sum(tasks_of_user(os.getuid())) + PROCESSES_SLACK * limits.processes_max
