@@ -84,13 +84,15 @@ took 0.65, and 0.50 for a look where it took 0.57. Of 2,216 samples of the loop 
 held the lock of the interpreter), the function of the route and the form are 29 %, HTTP on its way in 16 %, the answer
 11 %, who may ask 8 %, the framework around them 6 to 7 %.
 
-Children ran at nice 5 for an hour, so that they gave way to the API. In turns on a machine with other programs at work
-(bursts of 1,500, load average 6 to 20) 165 uploads/s were accepted where it were 123; on quiet cores it was nothing (251
-and 260 in bursts of 2,000), and where other programs want the cores, jobs get less of them. So it was taken back.
+Children ran at nice 5 for an hour, so that they gave way to the API. In turns on a machine with other programs
+at work (bursts of 1,500, load average 6 to 20) 165 uploads/s were accepted where it were 123; on quiet cores it
+was nothing (251 and 260 in bursts of 2,000), and where other programs want the cores, jobs get less of them. So
+it was taken back.
 
-In the evening of 2026-11-19 the same kind of machine was slower by a third and more (PostgreSQL took 3.4 ms for an upload where
-it took 2.7): 150/s were more than its two cores could do. All were accepted (149.4/s) and all ended, at 11.1 ms of processor time
-each, p99 of the end 13 s. At 130/s it was 0.5 s, and 0.2 s with the code of that morning, in another minute.
+In the evening of 2026-11-19 the same kind of machine was slower by a third and more (PostgreSQL took 3.4 ms for
+an upload where it took 2.7): 150/s were more than its two cores could do. All were accepted (149.4/s) and all
+ended, at 11.1 ms of processor time each, p99 of the end 13 s. At 130/s it was 0.5 s, and 0.2 s with the code of
+that morning, in another minute.
 
 Who was let in before begins at once with a small document, and the database is asked again who asks in the transaction
 that writes its record: a revoked key is refused from the next request on as before, without a thread and a round trip
