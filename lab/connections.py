@@ -23,10 +23,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from lab.bench.report import markdown, write_between
 from stateward.console.static_files import static_base
 
 BOUNDARY = "stateward-connections"
-HEADING = "## With silent and slow clients"
+PLACE = "connections"  # the name of its markers in the page
 # In time, on a machine with nothing else to do: the rate is kept, and who uploads waits no longer than this.
 RATE_SHARE_MIN = 0.95
 P99_MS_MAX = 2000.0
@@ -38,14 +39,14 @@ PART = '--{boundary}\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run it once, and print what came of it as JSON."""
+    """Run it once, and print the figures as a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--idle", type=int, default=2000)
     parser.add_argument("--slow", type=int, default=200)
     parser.add_argument("--unread", type=int, default=0)
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--page", type=Path, help="The page whose section is written anew.")
+    parser.add_argument("--page", type=Path, help="The page whose figures are written anew.")
     asked = parser.parse_args(arguments)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -57,11 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
-    sys.stdout.write(json.dumps(told, indent=2) + "\n")
-    wrong = shortcomings(told)
+    text, wrong = results(told, asked), shortcomings(told)
+    sys.stdout.write(f"{text}\n")
     if asked.page is not None:
-        page = asked.page.read_text("utf-8")
-        asked.page.write_text(with_section(page, _section(told, asked)), "utf-8")
+        write_between(asked.page, PLACE, text)
     if wrong:
         sys.stderr.write(f"not met: {'; '.join(wrong)}\n")
     return 1 if wrong else 0
@@ -83,34 +83,24 @@ def shortcomings(told: dict[str, object]) -> list[str]:
     return [said for is_so, said in claims if not is_so]
 
 
-def section_of(page: str) -> str:
-    """The section of a page that this lab writes; empty if it has none."""
-    _, heading, text = page.partition(HEADING)
-    return heading + text.partition("\n## ")[0].rstrip() + "\n" if heading else ""
-
-
-def with_section(page: str, section: str) -> str:
-    """A page with this section, in place of the one that it has."""
-    rest = page.replace(section_of(page), "").rstrip() if section_of(page) else page.rstrip()
-    return f"{rest}\n\n{section}" if section else page
-
-
-def _section(told: dict[str, object], asked: argparse.Namespace) -> str:
-    about = (
-        f"`make load-connections` starts `stateward up` on SQLite with the limit of open files that a shell has, holds "
-        f"{asked.idle:,} connections that say nothing and {asked.slow:,} that send a byte a second, and uploads "
-        f"{asked.rate:g} statements a second for {asked.seconds:g} s meanwhile, each over a connection of its own. "
-        f"It fails if one is refused or does not end within {END_S:g} s, if the service is gone, or if "
-        f"it is not in time (p99 of at most {P99_MS_MAX / 1000:g} s while {RATE_SHARE_MIN:.0%} of the rate is kept)."
+def results(told: dict[str, object], asked: argparse.Namespace) -> str:
+    """Everything that stands between the markers of the page."""
+    rows = (
+        ("connections that say nothing", f"{asked.idle:,}"),
+        ("connections that send a byte a second", f"{asked.slow:,}"),
+        *([("connections that read no answer", f"{asked.unread:,}")] if asked.unread else []),
+        (
+            "uploads sent, refused, ended",
+            f"{told['sent']}, {told['refused']}, {told['ended']}",
+        ),
+        ("uploads/s asked for", f"{asked.rate:g} for {asked.seconds:g} s"),
+        ("uploads/s reached", f"{told['uploads_per_s']}"),
+        ("`POST /uploads`", f"p50 {told['upload_ms_p50']} ms, p99 {told['upload_ms_p99']} ms"),
+        ("the last ended after", f"{told['until_ended_s']} s"),
+        ("load average, other programs included", f"{os.getloadavg()[0]:.1f}"),
+        ("the aims below", "**missed**" if shortcomings(told) else "reached"),
     )
-    result = "**not met**" if shortcomings(told) else "met"
-    figures = (
-        f"This run, at a load average of {os.getloadavg()[0]:.1f}, other programs included: {told['sent']} sent, "
-        f"{told['refused']} refused, {told['ended']} ended, the last {told['until_ended_s']} s after the "
-        f"first was sent; {told['uploads_per_s']} uploads/s; an upload took {told['upload_ms_p50']} ms (p50) and "
-        f"{told['upload_ms_p99']} ms (p99): {result}."
-    )
-    return f"{HEADING}\n\n{about}\n\n{figures}\n"
+    return markdown(("", "measured"), rows)
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:

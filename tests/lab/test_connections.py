@@ -1,24 +1,33 @@
-"""The load test with silent and slow clients: what it fails for, and its section of the page."""
+"""The load test with silent and slow clients: what it fails for, and the table of its figures."""
+
+from argparse import Namespace
+from pathlib import Path
 
 import pytest
 
-from lab.connections import HEADING, section_of, shortcomings, with_section
+from lab.bench.report import check_places
+from lab.connections import PLACE, results, shortcomings
+from lab.load import PLACE as LOAD
 
 WELL: dict[str, object] = {
-    "sent": 1000, "refused": 0, "ended": 1000, "uploads_per_s": 50.0, "upload_ms_p99": 376.3,
-    "is_alive": True, "is_in_time": True,
+    "sent": 1000, "refused": 0, "ended": 1000, "uploads_per_s": 50.0, "upload_ms_p50": 6.0,
+    "upload_ms_p99": 376.3, "until_ended_s": 20.5, "is_alive": True, "is_in_time": True,
 }  # fmt: skip
 
 
-def test_a_section_is_replaced_and_the_rest_of_the_page_stays() -> None:
-    page = "# Load test\n\nfigures\n"
+def test_the_table_says_what_was_measured_and_whether_it_is_enough() -> None:
+    asked = Namespace(idle=2000, slow=200, unread=0, rate=50.0, seconds=20.0)
 
-    first = with_section(page, f"{HEADING}\n\none\n")
-    second = with_section(first, f"{HEADING}\n\ntwo\n")
+    well, slow = (results({**WELL, "is_in_time": is_so}, asked) for is_so in (True, False))
 
-    assert second == f"{page}\n{HEADING}\n\ntwo\n"
-    assert with_section("# New figures\n", section_of(second)).endswith(f"{HEADING}\n\ntwo\n")
-    assert (section_of(page), with_section(page, "")) == ("", page)
+    assert "| connections that say nothing | 2,000 |" in well
+    assert "| uploads sent, refused, ended | 1000, 0, 1000 |" in well
+    assert "| the aims below | reached |" in well
+    assert "| the aims below | **missed** |" in slow
+
+
+def test_the_page_has_a_place_for_what_both_load_tests_measure() -> None:
+    check_places(Path(__file__).parents[2] / "docs/explanation/load.md", LOAD, PLACE)
 
 
 @pytest.mark.parametrize(
