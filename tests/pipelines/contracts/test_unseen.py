@@ -92,6 +92,16 @@ def test_a_docx_with_ordinary_properties_goes_on(tmp_path: Path) -> None:
     assert validate_extraction(found, RULES).accepted
 
 
+def test_the_properties_of_a_docx_are_read_in_one_order(tmp_path: Path) -> None:
+    each = {
+        name: f"<w:p>{name}</w:p>" for name in ("docProps_app", "docProps_custom", "docProps_core")
+    }
+
+    (page,) = read_document(a_docx(tmp_path / "a.docx", **each)).pages
+
+    assert page.aside.split("\n") == ["docProps_core", "docProps_app", "docProps_custom"]
+
+
 @pytest.mark.parametrize(
     ("properties", "said", "flag"),
     [

@@ -110,10 +110,10 @@ def unseen_docx(path: Path) -> UnseenText:
         comments = f"{folder}/comments.xml"
         if comments in names:
             hidden += [_all_text(each) for each in _tree(archive, comments)]
-        for name in {"docProps/core.xml", "docProps/app.xml", "docProps/custom.xml"}.intersection(
-            names
-        ):
-            aside += [_all_text(each) for each in _tree(archive, name)]
+        # In this order: the same bytes give the same text, whatever the process hashes names to.
+        for name in ("docProps/core.xml", "docProps/app.xml", "docProps/custom.xml"):
+            if name in names:
+                aside += [_all_text(each) for each in _tree(archive, name)]
     return UnseenText(*("\n".join(filter(None, each)) for each in (hidden, struck, aside)))
 
 
