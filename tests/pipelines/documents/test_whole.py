@@ -38,6 +38,9 @@ def test_a_receipt_ends_indexed_with_text_fields_and_a_searchable_pdf(tmp_path: 
         }
         story = [each.target for each in app.records.history(receipt.id)]
         assert story == ["queued", "ocr_pending", "ocr_complete", "indexing", "indexed"]
+        # Only what the stage says: no warning of a library about what a child may not look at.
+        logs = "\n".join(each.log for each in app.records.attempts(receipt.id))
+        assert '"level":"output"' not in logs
         pdf = next(path for path in (tmp_path / "artifacts").rglob("*") if _is_pdf(path))
         text = pdfium.PdfDocument(pdf)[0].get_textpage().get_text_range()
         assert "CAFE LINDENHOF GMBH" in text

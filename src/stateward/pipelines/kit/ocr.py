@@ -13,9 +13,11 @@ import contextlib
 import ctypes
 import itertools
 import math
+import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
@@ -278,6 +280,10 @@ def require_languages(languages: Sequence[str]) -> str:
 def _engine() -> "_Engine":
     """The models, loaded once in a process; two threads would cost twice the memory and give another result."""
     try:
+        # When it is loaded it looks for graphics cards, which a child may not, and warns of that in the log of the
+        # document. What goes wrong with it is an exception.
+        with _without_stderr():
+            import onnxruntime  # noqa: F401
         from rapidocr import RapidOCR
     except ImportError as error:
         raise missing_extra(error) or error from error
@@ -306,6 +312,19 @@ def _engine() -> "_Engine":
         }
     )
     return cast("_Engine", engine)
+
+
+@contextlib.contextmanager
+def _without_stderr() -> Iterator[None]:
+    """Drop what C code writes to the standard error meanwhile."""
+    kept = os.dup(2)
+    try:
+        with Path(os.devnull).open("wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _return_memory() -> None:
