@@ -16,6 +16,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from statistics import median
@@ -283,7 +284,7 @@ def _engine() -> "_Engine":
         # When it is loaded it looks for graphics cards, which a child may not, and warns of that in the log of the
         # document. What goes wrong with it is an exception.
         with _without_stderr():
-            import onnxruntime  # noqa: F401
+            import_module("onnxruntime")
         from rapidocr import RapidOCR
     except ImportError as error:
         raise missing_extra(error) or error from error
