@@ -31,6 +31,20 @@ Arbeitspreis: 31,20 ct/kWh
 Kündigungsfrist: 1 Monat
 """
 
+ORDERS = """
+from stateward import Pipeline
+
+orders = Pipeline("order")
+
+
+@orders.stage
+def read(job):
+    return [{"sku": "A", "quantity": 2}, {"sku": "B", "quantity": 3}]
+
+
+orders.end("accepted", after=orders.review(after=read))
+"""
+
 
 @pytest.fixture
 def app(shell: Shell) -> Iterator[App]:
@@ -67,6 +81,22 @@ def test_what_waits_is_listed_and_shown(shell: Shell, app: App) -> None:
     listed = shell("review", "list").stdout
     assert record.id in listed
     assert (row["reasons"], "DOUBTFUL" in listed) == ([WHY], True)
+
+
+def test_rows_of_any_shape_are_shown(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "orders.py").write_text(ORDERS)
+    (tmp_path / "own.yaml").write_text("pipelines: [orders.py]\n")
+    (tmp_path / "order.txt").write_text("two rows")
+    monkeypatch.setenv("STATEWARD_CONFIG", str(tmp_path / "own.yaml"))
+    shell("submit", str(tmp_path / "order.txt"), "--machine", "order")
+    shell("up", "--until-idle")
+
+    (record_id,) = shell.ids()
+    shown = shell("review", "show", record_id)
+
+    assert shown.stdout.splitlines()[-3:] == ["sku  quantity", "A    2", "B    3"]
 
 
 def test_an_explanation_says_what_made_a_record_wait(shell: Shell, app: App) -> None:

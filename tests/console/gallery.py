@@ -35,7 +35,7 @@ MACHINE = declare(
             "approval": {
                 "state": "asked",
                 "of": "look",
-                "outcomes": {"approve": "approved", "reject": "error"},
+                "outcomes": {"approved": "approved", "corrected": "approved", "rejected": "error"},
                 "timeout_s": 3600,
                 "on_timeout": "error",
             }
@@ -70,4 +70,4 @@ def look(job: Job) -> Outcome[Any]:
         {"number": number, "crop": crop, "where": where}
         for number, where in enumerate(places, start=1)
     ]
-    return Outcome(facts={"crop_ref": crop}, items=items)
+    return Outcome(facts={"crop_ref": crop, "notes": ["compare with the original"]}, items=items)

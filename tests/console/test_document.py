@@ -163,6 +163,8 @@ def test_rows_are_reviewed_beside_the_document(gallery: Scene, page: Page) -> No
     record_id = shown(gallery, b"one\ntwo\nthree!", {"line": 2})
     page.goto(gallery.page(f"/review/{record_id}"))
     expect(page.locator("#checked tbody tr")).to_have_count(1)
+    expect(page.locator(".notice", has_text="compare with the original")).to_be_visible()
+    expect(page.locator("#correct")).to_have_count(0)
 
     page.locator("#checked tbody tr").click()
 

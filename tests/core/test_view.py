@@ -430,3 +430,9 @@ def test_what_has_ended_says_where(machine: Machine, status: str) -> None:
     why = because(machine, a_record(machine, status=status))
 
     assert why == Explanation(code="ended", sentence=f"finished: {status}")
+
+
+def test_what_ended_by_a_failure_says_which() -> None:
+    ended = a_record(CONTRACT, status="rejected", error_code="NO_ORDER", error_message="no order")
+
+    assert because(CONTRACT, ended).sentence == "finished: rejected (NO_ORDER: no order)"

@@ -220,6 +220,15 @@ def test_what_comes_after_gets_the_corrected_values(engine: ReviewEngine) -> Non
     assert (work.stage, work.inputs["review"]) == ("compare", record.version)
 
 
+def test_rows_without_names_of_fields_are_not_corrected(engine: ReviewEngine) -> None:
+    record = engine.contract(found=[{"sku": "A", "amount": 1}])
+
+    with pytest.raises(InvalidRequest, match="has rows to look at, not fields"):
+        engine.decides(record, "correct", corrected={"sku": "B"})
+
+    assert engine.decides(record, "approve").status == "validated"
+
+
 def test_several_values_or_none_can_take_the_place_of_one(engine: ReviewEngine) -> None:
     found: list[Fields] = [
         {"field": "party", "value": "A"},

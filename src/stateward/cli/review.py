@@ -522,6 +522,8 @@ def _cells(task: "ReviewTask") -> list[object]:
 
 def _show(context: CliContext, task: "ReviewDetail") -> None:
     from stateward.core.model import plain_actor
+    from stateward.definition.display import columns_of
+    from stateward.engine.corrections import are_rows
 
     known_of_it = {
         "id": task.record_id,
@@ -542,18 +544,25 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
     values: dict[str, list[Fields]] = {}
     for each in task.problems:
         values.setdefault(str(each.get("field")), []).append(each)
-    write_table(
-        ("field", "value", "confidence", "what the checks say"),
-        [
-            (
-                each.get("field"),
-                cut(str(each.get("value") or "")),
-                each.get("confidence"),
-                cut(_all_said(values.get(str(each.get("field")), []))),
-            )
-            for each in task.fields
-        ],
-    )
+    if are_rows(task.fields):
+        columns = columns_of(None, task.fields)
+        write_table(
+            [column.heading for column in columns],
+            [[cut(column.text(row)) for column in columns] for row in task.fields],
+        )
+    else:
+        write_table(
+            ("field", "value", "confidence", "what the checks say"),
+            [
+                (
+                    each.get("field"),
+                    cut(str(each.get("value") or "")),
+                    each.get("confidence"),
+                    cut(_all_said(values.get(str(each.get("field")), []))),
+                )
+                for each in task.fields
+            ],
+        )
     known = {str(each.get("field")) for each in task.fields}
     for name, problems in values.items():
         if name not in known and (text := _all_said(problems)):

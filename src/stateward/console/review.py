@@ -262,7 +262,7 @@ def _further_notes(record: Record, problems: Sequence[Fields]) -> list[str]:
     reasons = " ".join(map(_reason_text, problems))
     notes = record.fields.get(NOTES)
     shown = map(value_text, notes) if isinstance(notes, list) else ()
-    return [each for each in shown if each.partition(":")[2].strip() not in reasons]
+    return [each for each in shown if (each.partition(":")[2].strip() or each) not in reasons]
 
 
 def flat(verdicts: Iterable[Fields]) -> list[Fields]:

@@ -190,7 +190,14 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
         case _ if record.error_code and (record.status, RETRY_REQUESTED) in machine.rules:
             return _explain_failure(machine, record, around)
         case _:
-            return Explanation(code="ended", sentence=f"finished: {record.status}")
+            return Explanation(
+                code="ended", sentence=f"finished: {record.status}{_error_of(record)}"
+            )
+
+
+def _error_of(record: Record) -> str:
+    """What ended it, of a record that ended by a failure."""
+    return f" ({record.error_code}: {record.error_message})" if record.error_code else ""
 
 
 def _waiting_for_move(machine: Machine, record: Record) -> Explanation:

@@ -56,6 +56,11 @@ def _replace(name: str, values: Values, item: Fields) -> list[Fields]:
     ]
 
 
+def are_rows(items: Sequence[Fields]) -> bool:
+    """Whether what was found has no field names, by which alone a correction can say what it replaces."""
+    return bool(items) and not any("field" in item for item in items)
+
+
 def with_moves(items: Iterable[Fields], values: Values, moves: Mapping[str, str]) -> Values:
     """The correction that assigns what was found for a field to another one, besides what a correction names itself."""
     if not moves:

@@ -31,7 +31,13 @@ from stateward.engine.answers import (
     answer_of,
     decision_in,
 )
-from stateward.engine.corrections import VALUES_MAX, corrected_items, values_of, with_moves
+from stateward.engine.corrections import (
+    VALUES_MAX,
+    are_rows,
+    corrected_items,
+    values_of,
+    with_moves,
+)
 from stateward.engine.review_tasks import ReviewTasks, Task
 from stateward.engine.reviewers import check_reason_code
 
@@ -241,6 +247,10 @@ class ReviewRules(ReviewTasks):
     ) -> tuple[Sequence[Fields], Sequence[Fields]]:
         """The items as they were found and as they are corrected; refused if the pipeline finds a fault."""
         before = self.items(record)
+        if are_rows(before):
+            raise InvalidRequest(
+                f"{record.id} has rows to look at, not fields with a value: approve or reject it"
+            )
         named = list(deciding.corrected)
         after, faults = self._judge(record, corrected_items(before, deciding.corrected), named)
         if faults:
