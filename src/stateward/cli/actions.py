@@ -4,12 +4,12 @@ An action on a query never means more than the person saw: it shows its counts f
 as it was then. An empty query is refused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.context import CliContext, command, flag_option, option, pass_context
+from stateward.cli.context import CliContext, command, flag_option, option, options, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
 from stateward.cli.records import record_fields
@@ -25,22 +25,15 @@ REFUSALS = {
     "duplicate": "the same was asked for already",
 }
 
-Function = Callable[..., Any]
-
-
-def _acting(function: Function) -> Function:
-    """The arguments that retry, cancel and set-priority share."""
-    decorators: tuple[Callable[[Function], Function], ...] = (
-        click.argument("ids", metavar="[ID]...", nargs=-1),
-        option("--query QUERY", "All records that match, written as for `list`.", to="text"),
-        flag_option("--dry-run", "Only show how many it would concern."),
-        option("--reason TEXT", "Why; kept in the history."),
-        flag_option("--yes", "Do not ask before acting on a query."),
-        pass_context,
-    )
-    for decorate in reversed(decorators):
-        function = decorate(function)
-    return function
+# What retry, cancel and set-priority take.
+_acting = options(
+    click.argument("ids", metavar="[ID]...", nargs=-1),
+    option("--query QUERY", "All records that match, written as for `list`.", to="text"),
+    flag_option("--dry-run", "Only show how many it would concern."),
+    option("--reason TEXT", "Why; kept in the history."),
+    flag_option("--yes", "Do not ask before acting on a query."),
+    pass_context,
+)
 
 
 @command(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.context import CliContext, Group, limit_option, option, pass_context
+from stateward.cli.context import CliContext, Group, limit_option, option, options, pass_context
 from stateward.cli.output import cut, moment, plural, write_file
 
 if TYPE_CHECKING:
@@ -29,19 +29,14 @@ def audit() -> None:
     """Who did and read what: the audit log."""
 
 
-def filters(command: Any) -> Any:  # noqa: ANN401 - click's own
-    """The options that choose entries."""
-    for decorate in reversed(
-        (
-            option("--actor NAME", "By this person or key."),
-            option("--verb NAME", "Of this kind, such as sign_in."),
-            option("--record ID", "About this record.", to="record_id"),
-            option("--since TIME", "From this time on, as in RFC 3339."),
-            option("--until TIME", "Before this time."),
-        )
-    ):
-        command = decorate(command)
-    return command
+# What chooses entries.
+filters = options(
+    option("--actor NAME", "By this person or key."),
+    option("--verb NAME", "Of this kind, such as sign_in."),
+    option("--record ID", "About this record.", to="record_id"),
+    option("--since TIME", "From this time on, as in RFC 3339."),
+    option("--until TIME", "Before this time."),
+)
 
 
 @audit.command(

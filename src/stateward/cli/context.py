@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
@@ -44,6 +44,7 @@ PROGRESS_EVERY_S = 0.1
 A_FILE = click.Path(path_type=Path)
 T = TypeVar("T")
 C = TypeVar("C", bound="Client")
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class CliContext:
@@ -311,7 +312,7 @@ def option(
     *,
     to: str | None = None,
     **how: Any,  # noqa: ANN401 - click's own words
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Decorator:
     """An option as its help shows it: `option("--stage NAME", "Only of this stage.")`; `to` names its argument."""
     name, _, metavar = shown.partition(" ")
     names = (name,) if to is None else (name, to)
@@ -324,14 +325,14 @@ def flag_option(
     *,
     to: str | None = None,
     **how: Any,  # noqa: ANN401 - click's own words
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Decorator:
     """An option that is given or not."""
     return option(name, text, to=to, is_flag=True, **how)
 
 
 def limit_option(
     text: str = "How many at most.", *, default: int | None = None, most: int | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Decorator:
     """The option --limit of a command that lists something."""
     return option(
         "--limit N",
@@ -340,6 +341,17 @@ def limit_option(
         default=default,
         show_default=default is not None,
     )
+
+
+def options(*decorators: Decorator) -> Decorator:
+    """Options that several commands share, as one decorator; the help lists them in this order."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for each in reversed(decorators):
+            function = each(function)
+        return function
+
+    return decorate
 
 
 def context_of(context: click.Context) -> CliContext:

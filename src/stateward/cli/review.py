@@ -4,10 +4,10 @@ What a decision means is the business of `reviews`; this is its context. A decis
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,7 @@ from stateward.cli.context import (
     flag_option,
     limit_option,
     option,
+    options,
     pass_context,
 )
 from stateward.cli.exit_codes import Exit
@@ -39,34 +40,27 @@ if TYPE_CHECKING:
     from stateward.core.model import Fields
     from stateward.schemas import Record, ReviewDetail, ReviewTask
 
-T = TypeVar("T")
-
 ROWS = 100
 CODE = option("--code CODE", "One of the reason codes of the review; kept in the history.")
 VALUES_MAX = 100
 
 
-def _correcting(function: "Callable[..., T]") -> "Callable[..., T]":
-    """The options that name values."""
-    for decorate in (
-        option(
-            "--values FILE",
-            "A JSON object: field to value, list of values, or null.",
-            to="file",
-            type=A_FILE,
-        ),
-        option(
-            "--none FIELD", "A field that the document does not have.", to="absent", multiple=True
-        ),
-        option(
-            "--set FIELD=VALUE",
-            "The right value of a field; again for several values of one field.",
-            to="given",
-            multiple=True,
-        ),
-    ):
-        function = decorate(function)
-    return function
+# What names values.
+_correcting = options(
+    option(
+        "--set FIELD=VALUE",
+        "The right value of a field; again for several values of one field.",
+        to="given",
+        multiple=True,
+    ),
+    option("--none FIELD", "A field that the document does not have.", to="absent", multiple=True),
+    option(
+        "--values FILE",
+        "A JSON object: field to value, list of values, or null.",
+        to="file",
+        type=A_FILE,
+    ),
+)
 
 
 @click.group(

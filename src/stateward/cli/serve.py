@@ -3,34 +3,26 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import option
+from stateward.cli.context import option, options
 
 if TYPE_CHECKING:
     from socket import socket
 
     from stateward.settings import Settings
 
-Function = Callable[..., Any]
-
-
-def where(function: Function) -> Function:
-    """The options that say where to listen."""
-    for decorate in (
-        option(
-            "--port N",
-            "The port to listen at; 0 takes a free one. Otherwise api.port.",
-            type=click.IntRange(0, 65_535),
-        ),
-        option(
-            "--host ADDRESS", "The address to listen at; otherwise api.host, which is loopback."
-        ),
-    ):
-        function = decorate(function)
-    return function
+# Where to listen.
+where = options(
+    option("--host ADDRESS", "The address to listen at; otherwise api.host, which is loopback."),
+    option(
+        "--port N",
+        "The port to listen at; 0 takes a free one. Otherwise api.port.",
+        type=click.IntRange(0, 65_535),
+    ),
+)
 
 
 def at(settings: "Settings", *, host: str | None, port: int | None) -> "Settings":
