@@ -7,7 +7,7 @@ given to another worker. Nothing is lost either way.
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from threading import Event
@@ -134,17 +134,9 @@ def api(context: CliContext, *, host: str | None, port: int | None) -> None:
     set_up_log(settings)
     _wait(context, settings)
     ending = Event()
-    before = {
-        number: signal.signal(number, lambda *_: ending.set())
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
-    try:
-        with _opened_alone(settings) as url:
-            context.say(f"stateward: api with the profile {settings.profile} at {url}")
-            ending.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with handling_stops(lambda *_: ending.set()), _opened_alone(settings) as url:
+        context.say(f"stateward: api with the profile {settings.profile} at {url}")
+        ending.wait()
     if context.json:
         context.emit({"roles": ["api"], "url": url})
     else:
@@ -199,7 +191,7 @@ def _run(
             _feed(settings, roles),
             chores(settings, roles, is_remote=is_remote),
             api_beside(settings, listening, failed=node.abort) as open_api,
-            _heeding_signals(node),
+            handling_stops(_Signals(node).hear),
         ):
 
             def follow() -> None:
@@ -360,11 +352,9 @@ def _end(
 
 
 @contextmanager
-def _heeding_signals(node: "Node") -> Iterator[None]:
-    heard = _Signals(node)
-    before = {
-        number: signal.signal(number, heard.hear) for number in (signal.SIGTERM, signal.SIGINT)
-    }
+def handling_stops(hear: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """SIGTERM and SIGINT call `hear`, as long as this lasts."""
+    before = {number: signal.signal(number, hear) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:

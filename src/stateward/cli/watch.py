@@ -6,7 +6,6 @@ nothing twice; and if that were lost, the same bytes would still give the record
 """
 
 import json
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -26,6 +25,7 @@ from stateward.cli.context import (
 )
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import hand_over, write
+from stateward.cli.up import handling_stops
 
 if TYPE_CHECKING:
     from stateward.app import App
@@ -113,13 +113,8 @@ def _stopping() -> Iterator[list[int]]:
             raise KeyboardInterrupt
         stopped.append(number)
 
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    before = {number: signal.signal(number, hear) for number in numbers}
-    try:
+    with handling_stops(hear):
         yield stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class Inbox:
