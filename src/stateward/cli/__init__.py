@@ -63,10 +63,10 @@ COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             "cancel": ("actions:cancel", "Stop records where they are."),
             "set-priority": ("actions:set_priority", "Set the priority of records."),
             "reprocess": (
-                "review:reprocess",
+                "reparse:reprocess",
                 "Process the document of a record that has ended again.",
             ),
-            "advance": ("review:advance", "Let records continue with their next stage."),
+            "advance": ("actions:advance", "Let records continue with their next stage."),
             "review": ("review:review", "Decide reviews: approve, correct, reject."),
             "flag": ("flags:flag", "Decide about results that are wrong or incomplete."),
             "pause": (

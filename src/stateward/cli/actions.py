@@ -1,4 +1,4 @@
-"""A person's requests: `retry`, `cancel`, `set-priority`, `pause`, `resume`. Each is kept with its actor and reason.
+"""A person's requests: `retry`, `cancel`, `set-priority`, `advance`, `pause`, `resume`, kept with actor and reason.
 
 An action on a query never means more than the person saw: it shows its counts first, asks, and acts on the query
 as it was then. An empty query is refused.
@@ -164,19 +164,8 @@ class _Acting:
         )
 
     def is_agreed(self, query: str) -> bool:
-        """Show what the query means now and ask; without a person to ask, refuse."""
-        from stateward.core.errors import InvalidRequest
-
         would = self.bulk((), query, is_dry_run=True)
-        if not self._context.can_ask():
-            raise InvalidRequest(
-                f"{self._verb} would concern {plural(would.matched, 'record')} matching {query}; "
-                "look with --dry-run, then say --yes"
-            )
-        self._context.say(f"{query} matches {plural(would.matched, 'record')}: {_by_status(would)}")
-        if refused := would.matched - would.applied:
-            self._context.say(f"of these {refused:,} would be refused")
-        return click.confirm(f"{self._verb} {plural(would.applied, 'record')}?", err=True)
+        return _is_agreed(self._context, self._verb, query, would, rest="would be refused")
 
     def show(self, bulk: "Bulk") -> Exit:
         if self._context.json:
@@ -190,8 +179,7 @@ class _Acting:
         done = {"retry": "retried", "cancel": "cancelled", "set-priority": "given a new priority"}[
             self._verb
         ]
-        if bulk.by_status:
-            write_table(("status", "records"), sorted(bulk.by_status.items()))
+        _write_by_status(bulk)
         write(f"{plural(bulk.matched, 'record')} matched; {bulk.applied:,} {would}{done}")
         for reason, count in bulk.refused.items():
             why = REFUSALS.get(reason, reason)
@@ -200,11 +188,108 @@ class _Acting:
             self._context.say(bulk.note)
 
 
-def _by_status(bulk: "Bulk") -> str:
-    return (
-        ", ".join(f"{count:,} in {status}" for status, count in sorted(bulk.by_status.items()))
-        or "none"
+def _is_agreed(context: CliContext, verb: str, query: str, would: "Bulk", *, rest: str) -> bool:
+    """Show what the query means now and ask; without a person to ask, refuse. `rest`: what becomes of the others."""
+    from stateward.core.errors import InvalidRequest
+
+    if not context.can_ask():
+        raise InvalidRequest(
+            f"{verb} would concern {plural(would.matched, 'record')} matching {query}; "
+            "look with --dry-run, then say --yes"
+        )
+    statuses = ", ".join(f"{count:,} in {name}" for name, count in sorted(would.by_status.items()))
+    context.say(f"{query} matches {plural(would.matched, 'record')}: {statuses or 'none'}")
+    if others := would.matched - would.applied:
+        context.say(f"of these {others:,} {rest}")
+    return click.confirm(f"{verb} {plural(would.applied, 'record')}?", err=True)
+
+
+def _write_by_status(bulk: "Bulk") -> None:
+    if bulk.by_status:
+        write_table(("status", "records"), sorted(bulk.by_status.items()))
+
+
+@command(
+    "advance",
+    "stateward advance IN_01h2k3 --reason 'the sequencer is down'",
+    "stateward advance --to-new-stages 'machine:invoices status:completed' --dry-run",
+)
+@click.argument("record_id", metavar="[ID]", required=False)
+@option(
+    "--to-new-stages QUERY",
+    "All records that match and had ended, with the stages that their machine has grown since.",
+    to="query",
+)
+@flag_option("--dry-run", "Only show how many it would concern.")
+@option("--reason TEXT", "Why; kept in the history.")
+@flag_option("--yes", "Do not ask before acting on a query.")
+@pass_context
+def advance(
+    context: CliContext,
+    *,
+    record_id: str | None,
+    query: str | None,
+    dry_run: bool,
+    reason: str | None,
+    yes: bool,
+) -> Exit:
+    """Let records continue with their next stage.
+
+    A record with an external driver is held before its next stage until that asks for it; with an
+    ID this asks in its place. With --to-new-stages, records that rest in a status that was the last one go on with
+    the stage that a newer version of their machine has after it.
+    """
+    if (record_id is None) == (query is None):
+        raise click.UsageError("name a record, or give --to-new-stages, and not both")
+    if query is not None:
+        return _advance_to_new_stages(context, query, reason, is_dry_run=dry_run, is_agreed=yes)
+    if dry_run:
+        raise click.UsageError(
+            "--dry-run goes with --to-new-stages; look with stateward explain ID"
+        )
+    assert record_id is not None  # noqa: S101 - one of the two is there
+    with context.app() as app:
+        record = app.advance(record_id, reason=reason)
+    context.show(record_fields(record), message=f"{record.id} goes on from {record.status}")
+    return Exit.OK
+
+
+def _advance_to_new_stages(
+    context: CliContext, query: str, reason: str | None, *, is_dry_run: bool, is_agreed: bool
+) -> Exit:
+    """Take on all that match and had ended, after showing how many that is."""
+    from stateward.engine.system import person
+
+    with context.local_app() as app:
+
+        def bulk(*, is_dry_run: bool) -> "Bulk":
+            return app.actions.advance_to_new_stages(
+                app.records.query(query),
+                actor=person(),
+                reason=reason,
+                is_dry_run=is_dry_run,
+                progress=lambda count: context.progress(f"{plural(count, 'record')} looked at"),
+            )
+
+        found = bulk(is_dry_run=True)
+        if not is_dry_run:
+            if not is_agreed and not _is_agreed(
+                context, "advance", query, found, rest="would stay"
+            ):
+                context.say("nothing was done")
+                return Exit.INTERRUPTED
+            found = bulk(is_dry_run=False)
+    if context.json:
+        context.emit(found)
+        return Exit.OK
+    would = "would go" if found.is_dry_run else "go"
+    _write_by_status(found)
+    write(
+        f"{plural(found.matched, 'record')} matched; {found.applied:,} {would} on with a new stage"
     )
+    if rest := found.matched - found.applied:
+        write(f"{rest:,} stay: no stage follows their status, or it would have nothing to do")
+    return Exit.OK
 
 
 @command(

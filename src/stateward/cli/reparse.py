@@ -1,4 +1,4 @@
-"""`stateward reparse`: documents read again, with what a person says about them, or by newer readers.
+"""`stateward reparse` and `reprocess`: documents read again, with what a person says about them, or by newer readers.
 
 What can be said is declared by the pipelines; each hint is an option here.
 """
@@ -12,6 +12,7 @@ from stateward.cli.context import CliContext, Command, command, flag_option, opt
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import plural, write
+from stateward.cli.records import record_fields
 
 if TYPE_CHECKING:
     from stateward.cli.apps import AppProtocol
@@ -25,7 +26,7 @@ HINT = "hint_"
 ASK = "ask_"
 
 
-class HintedCommand(Command):
+class _HintedCommand(Command):
     """A command with an option for every hint of the installed pipelines that is stored."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -34,7 +35,7 @@ class HintedCommand(Command):
         return [*super().get_params(ctx), *map(_option, hints)]
 
 
-class ReparseCommand(Command):
+class _ReparseCommand(Command):
     """The command with an option for every hint of the installed pipelines."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -73,7 +74,7 @@ def _prompt(hint: "Hint") -> click.Option:
     "stateward reparse IN_01h2k3 --dry-run",
     "stateward reparse IN_01h2k3 --reset --reason 'the hints were those of another file'",
     "stateward reparse --outdated --query 'machine:invoices'",
-    cls=ReparseCommand,
+    cls=_ReparseCommand,
     is_listing=True,
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
@@ -112,7 +113,7 @@ def reparse(
 
     if bool(ids) == bool(query or outdated):
         raise click.UsageError("name records, or give a --query or --outdated; one of the two")
-    hints, secrets = given_hints(given)
+    hints, secrets = _given_hints(given)
     request = RereadRequest(
         hints=hints,
         secrets=secrets,
@@ -139,7 +140,35 @@ def reparse(
     return worst
 
 
-def given_hints(
+@command("reprocess", "stateward reprocess IN_01h2k3", cls=_HintedCommand)
+@click.argument("record_id", metavar="ID")
+@option("--reason TEXT", "Why; kept in the history.")
+@pass_context
+def reprocess(
+    context: CliContext,
+    /,
+    *,
+    record_id: str,
+    reason: str | None,
+    **given: str | Path | bool | None,
+) -> None:
+    """Process the document of a record that has ended again.
+
+    It becomes a new record that names the old one, which stays as it is; with other options it is read with those.
+    Those that were not decided in time are found with `stateward list status:timed_out`. One that has not ended, such
+    as in review, is read with other options by `stateward reparse`.
+    """
+    hints, _ = _given_hints(given)
+    with context.app() as app:
+        opened = app.reprocess(record_id, hints, reason=reason)
+    context.show(
+        {**record_fields(opened.record), "is_duplicate": opened.is_duplicate},
+        opened.record.id,
+        message="it was reprocessed before" if opened.is_duplicate else "it is processed again",
+    )
+
+
+def _given_hints(
     given: dict[str, str | Path | bool | None],
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The hints that were given, and the secrets among them, which are read from files or asked for."""

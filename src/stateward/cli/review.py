@@ -1,4 +1,4 @@
-"""`stateward review`: what waits for a person, taking it up, and deciding it. `stateward advance`: letting it through.
+"""`stateward review`: what waits for a person, taking it up, and deciding it.
 
 What a decision means is the business of `reviews`; this is its context. A decision is kept with who made it.
 """
@@ -15,7 +15,6 @@ from stateward.cli.context import (
     A_FILE,
     CliContext,
     Group,
-    command,
     flag_option,
     limit_option,
     option,
@@ -32,7 +31,6 @@ from stateward.cli.output import (
     write_table,
 )
 from stateward.cli.records import record_fields
-from stateward.cli.reparse import HintedCommand, given_hints
 from stateward.cli.review_links import link, links, revoke_link
 
 if TYPE_CHECKING:
@@ -345,83 +343,6 @@ def export(context: CliContext, *, gold: str) -> None:
     with context.app() as app:
         count = write_file(gold, app.gold_lines())
     context.show({"file": gold, "decisions": count}, message=f"{plural(count, 'decision')} written")
-
-
-@command("reprocess", "stateward reprocess IN_01h2k3", cls=HintedCommand)
-@click.argument("record_id", metavar="ID")
-@option("--reason TEXT", "Why; kept in the history.")
-@pass_context
-def reprocess(
-    context: CliContext,
-    /,
-    *,
-    record_id: str,
-    reason: str | None,
-    **given: str | Path | bool | None,
-) -> None:
-    """Process the document of a record that has ended again.
-
-    It becomes a new record that names the old one, which stays as it is; with other options it is read with those.
-    Those that were not decided in time are found with `stateward list status:timed_out`. One that has not ended, such
-    as in review, is read with other options by `stateward reparse`.
-    """
-    hints, _ = given_hints(given)
-    with context.app() as app:
-        opened = app.reprocess(record_id, hints, reason=reason)
-    context.show(
-        {**record_fields(opened.record), "is_duplicate": opened.is_duplicate},
-        opened.record.id,
-        message="it was reprocessed before" if opened.is_duplicate else "it is processed again",
-    )
-
-
-@command(
-    "advance",
-    "stateward advance IN_01h2k3 --reason 'the sequencer is down'",
-    "stateward advance --to-new-stages 'machine:invoices status:completed' --dry-run",
-)
-@click.argument("record_id", metavar="[ID]", required=False)
-@option(
-    "--to-new-stages QUERY",
-    "All records that match and had ended, with the stages that their machine has grown since.",
-    to="query",
-)
-@flag_option("--dry-run", "Only show how many it would concern.")
-@option("--reason TEXT", "Why; kept in the history.")
-@flag_option("--yes", "Do not ask before acting on a query.")
-@pass_context
-def advance(
-    context: CliContext,
-    *,
-    record_id: str | None,
-    query: str | None,
-    dry_run: bool,
-    reason: str | None,
-    yes: bool,
-) -> Exit:
-    """Let records continue with their next stage.
-
-    A record with an external driver is held before its next stage until that asks for it; with an
-    ID this asks in its place. With --to-new-stages, records that rest in a status that was the last one go on with
-    the stage that a newer version of their machine has after it.
-    """
-    from stateward.cli.new_stages import advance_to_new_stages
-
-    if (record_id is None) == (query is None):
-        raise click.UsageError("name a record, or give --to-new-stages, and not both")
-    if query is not None:
-        return advance_to_new_stages(
-            context, query, reason=reason, is_dry_run=dry_run, is_agreed=yes
-        )
-    if dry_run:
-        raise click.UsageError(
-            "--dry-run goes with --to-new-stages; look with stateward explain ID"
-        )
-    assert record_id is not None  # noqa: S101 - one of the two is there
-    with context.app() as app:
-        record = app.advance(record_id, reason=reason)
-    context.show(record_fields(record), message=f"{record.id} goes on from {record.status}")
-    return Exit.OK
 
 
 # Parts
