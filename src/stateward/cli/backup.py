@@ -211,7 +211,7 @@ def _describe_set(made: "BackupSet", location: str) -> str:
 
 def _show_sets(context: CliContext, sets: "list[BackupSet]") -> Exit:
     if context.json:
-        context.emit([_plain(each) for each in sets])
+        context.emit(sets)
         return Exit.OK
     write_table(
         ("set", "records", "transitions", "documents", "missing", "stateward"),

@@ -9,7 +9,6 @@ import click
 
 from stateward.cli.context import CliContext, command, option, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.output import write_table
 
 RECORDS_MAX = 10_000_000
 COLUMNS = {
@@ -70,22 +69,13 @@ def bench(context: CliContext, *, records: int, rounds: int, postgres: str | Non
         tell=lambda text: context.progress(f"measuring {text}"),
     )
     rows = [msgspec.to_builtins(row) for row in measured]
-    if context.is_for_programs:
-        context.emit_rows(rows)
-    else:
-        _show(rows)
+    context.show_rows(rows, [heading for heading, _ in COLUMNS.values()], _cells)
     has_failed = any(row["cpu_ms_per_record"] is None for row in rows)
     return Exit.FOUND_PROBLEMS if has_failed else Exit.OK
 
 
-def _show(rows: Sequence[Mapping[str, object]]) -> None:
-    write_table(
-        [heading for heading, _ in COLUMNS.values()],
-        [
-            [
-                "" if row[name] is None else format(row[name], shape)
-                for name, (_, shape) in COLUMNS.items()
-            ]
-            for row in rows
-        ],
-    )
+def _cells(row: Mapping[str, object]) -> Sequence[str]:
+    return [
+        "" if row[name] is None else format(row[name], shape)
+        for name, (_, shape) in COLUMNS.items()
+    ]

@@ -35,8 +35,6 @@ def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
     Some of them are broken, some need a review. Everything is stored in the folder stateward-demo, or where --data
     says, whatever the environment says. Run it again to see duplicates.
     """
-    from pathlib import Path
-
     context.data = context.data or FOLDER
     plugins = _choose(only)
     folder = Path(context.data)

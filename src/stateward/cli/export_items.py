@@ -10,7 +10,7 @@ import click
 
 from stateward.cli.context import CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.extensions import installed_plugins
+from stateward.cli.extensions import offered_exports, view_of
 from stateward.cli.output import plural, replacing, write_lines
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def export_items(
 
 
 def _format(form: str) -> "Export | None":
-    offered = {each.name: each for plugin in installed_plugins() for each in plugin.exports}
+    offered = offered_exports()
     if form not in (*PLAIN, *FILES, *offered):
         known = ", ".join((*PLAIN, *FILES, *offered))
         raise click.UsageError(f"there is no format {form!r}; there are: {known}")
@@ -175,7 +175,7 @@ class _Gathered:
         if found.stage is None:
             self.erased += record.rest == ERASED_REST
             return
-        view = self._view(record, found.stage)
+        view = view_of(record, found.stage)
         self.view = self.view or view
         days = () if view is None else tuple(c for c in view.columns if c.format == "date")
         if not self._period.is_open and not days:
@@ -187,12 +187,6 @@ class _Gathered:
                 self._undated += 1
             elif self._period.is_open or self._period.covers(day[:10]):
                 yield row
-
-    def _view(self, record: "Record", stage: str) -> "ItemView | None":
-        from stateward.definition.plugin import item_view
-
-        source_type = record.labels.get("source_type")
-        return item_view(installed_plugins(), record.machine, stage, source_type)
 
     def report(self) -> None:
         written = self.count - self.left_out.total()

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import click
 
-    from stateward.definition.plugin import Plugin, PluginCommand
+    from stateward.definition.display import ItemView
+    from stateward.definition.plugin import Export, Plugin, PluginCommand
+    from stateward.schemas import Record
 
 
 @cache
@@ -19,6 +21,19 @@ def installed_plugins() -> tuple["Plugin", ...]:
         return tuple(each.plugin for each in installed_plugins())
     except DeclarationError:
         return ()
+
+
+def offered_exports() -> dict[str, "Export"]:
+    """The formats in which pipelines write items, by name."""
+    return {each.name: each for plugin in installed_plugins() for each in plugin.exports}
+
+
+def view_of(record: "Record", stage: str) -> "ItemView | None":
+    """How its pipeline shows the items that a stage made of a record."""
+    from stateward.definition.plugin import item_view
+
+    source_type = record.labels.get("source_type")
+    return item_view(installed_plugins(), record.machine, stage, source_type)
 
 
 def plugin_commands() -> dict[str, "PluginCommand"]:

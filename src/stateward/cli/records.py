@@ -19,7 +19,7 @@ from stateward.cli.context import (
     pass_context,
 )
 from stateward.cli.exit_codes import Exit, problem
-from stateward.cli.extensions import installed_plugins
+from stateward.cli.extensions import offered_exports, view_of
 from stateward.cli.output import (
     cut,
     moment,
@@ -33,8 +33,6 @@ from stateward.cli.output import (
 if TYPE_CHECKING:
     from stateward.cli.apps import AppProtocol
     from stateward.core.model import Fields
-    from stateward.definition.display import ItemView
-    from stateward.definition.plugin import Export
     from stateward.schemas import Attempt, Record, Transition
 
 ROWS_DEFAULT = 50
@@ -461,8 +459,9 @@ def items(
 
     if stage and kind:
         raise click.UsageError("--stage and --kind say the same in two ways; give one of them")
-    if form not in (None, "json", "jsonl", "csv", *_exports()):
-        known = ", ".join(("json", "jsonl", "csv", *_exports()))
+    offered = offered_exports()
+    if form not in (None, "json", "jsonl", "csv", *offered):
+        known = ", ".join(("json", "jsonl", "csv", *offered))
         raise click.UsageError(f"there is no format {form!r}; there are: {known}")
     with context.app() as app:
         found = [app.stage_items(each, stage=stage, kind=kind, edition=edition) for each in ids]
@@ -473,7 +472,7 @@ def items(
         doubts = [doubt for each in ids if (doubt := _doubt(app.record(each)))]
         for doubt in doubts:
             context.say(doubt)
-        is_file = form == "csv" or form in _exports()
+        is_file = form == "csv" or form in offered
         rows: Iterator[Fields] = chain.from_iterable(
             flagged_rows(each.rows, _open_flags(app.record(record_id)) if is_file else ())
             for record_id, each in zip(ids, found, strict=True)
@@ -482,10 +481,11 @@ def items(
             rows = _unique(context, rows)
         rows = islice(rows, limit)
         if form == "csv":
-            write_lines(csv_lines(rows, with_flags(_view(app, ids[0], found[0].stage))))
+            view = view_of(app.record(ids[0]), found[0].stage or "")
+            write_lines(csv_lines(rows, with_flags(view)))
             return
-        if form is not None and form in _exports():
-            export, left_out = _exports()[form], Counter[str]()
+        if form is not None and form in offered:
+            export, left_out = offered[form], Counter[str]()
             write_lines(export.written(export.fitting(rows, left_out), doubts))
             for why, count in left_out.items():
                 context.say(f"{plural(count, 'item')} left out: {why}")
@@ -505,20 +505,6 @@ def _doubt(record: "Record") -> str:
 def _open_flags(record: "Record") -> Sequence[str]:
     """The flags about which no person has decided."""
     return record.flags if record.flag_decision is None else ()
-
-
-def _exports() -> dict[str, "Export"]:
-    """The formats that pipelines offer."""
-    return {each.name: each for plugin in installed_plugins() for each in plugin.exports}
-
-
-def _view(app: "AppProtocol", record_id: str, stage: str | None) -> "ItemView | None":
-    """How the pipeline shows the items of a stage."""
-    from stateward.definition.plugin import item_view
-
-    record = app.record(record_id)
-    source_type = record.labels.get("source_type")
-    return item_view(installed_plugins(), record.machine, stage or "", source_type)
 
 
 def _unique(context: CliContext, rows: Iterable["Fields"]) -> Iterator["Fields"]:

@@ -324,7 +324,7 @@ def _verify_export(
     found = check_export(
         place,
         kept=kept,
-        progress=lambda what, count: context.progress(f"{what}: {count:,}"),
+        progress=context.progress_of,
         signed_by=None if signed_by is None or kept else parse_verifier(signed_by),
     )
     return tell_verification(context, found, is_export=True, checkpoint=kept)

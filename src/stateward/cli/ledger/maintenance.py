@@ -19,7 +19,6 @@ from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
     execute,
     ledger_argument,
-    line_progress,
     reading,
     writing,
 )
@@ -210,8 +209,9 @@ def checkpoint(
     if signing is not None:
         key_of(signing)
     with reading(context, ledger_path) as found:
-        progress = line_progress(context)
-        text = found.checkpoint(origin=origin, signer=signer, write=False, progress=progress)
+        text = found.checkpoint(
+            origin=origin, signer=signer, write=False, progress=context.progress_of
+        )
     if out is not None:
         out.write_text(text, "utf-8")
         context.say(f"the checkpoint is in {out}; keep it on another machine")

@@ -3,7 +3,7 @@
 JSON that was typed or generated is read strictly: nothing of it may be dropped silently.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +19,6 @@ ledger_argument = click.argument("ledger_path", metavar="DIR", type=A_FILE)
 if TYPE_CHECKING:
     from stateward.core.machine import Machine
     from stateward.ledger import Ledger
-
-
-def line_progress(context: CliContext) -> Callable[[str, int], None]:
-    """Shows what is being read, and how many lines were."""
-    return lambda what, count: context.progress(f"{what}: {count:,}")
 
 
 def machine_of(context: CliContext, path: Path) -> "Machine | None":

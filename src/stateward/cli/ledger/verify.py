@@ -12,7 +12,6 @@ from stateward.cli.ledger.options import (
     accept_loss,
     execute,
     ledger_argument,
-    line_progress,
     reading,
 )
 from stateward.cli.output import plural, write
@@ -82,9 +81,9 @@ def _verify(
     from stateward.ledger.export_file import verify_file
 
     if path.is_file():
-        return verify_file(path, progress=line_progress(context))
+        return verify_file(path, progress=context.progress_of)
     text = _read_checkpoint(checkpoint)
-    found = verify_folder(path, checkpoint=text, progress=line_progress(context))
+    found = verify_folder(path, checkpoint=text, progress=context.progress_of)
     if text is not None and signed_by is not None:
         key = parse_verifier(signed_by)
         if not key.has_signed(text):
@@ -101,7 +100,7 @@ def _replay(context: CliContext, path: Path, found: "LedgerVerification") -> "Le
     from msgspec.structs import replace
 
     with reading(context, path, with_machines=True) as ledger:
-        findings = ledger.replay(progress=line_progress(context))
+        findings = ledger.replay(progress=context.progress_of)
         return replace(found, findings=tuple(islice(findings, FINDINGS_SHOWN_MAX)))
 
 
@@ -131,9 +130,12 @@ def repair(context: CliContext, *, ledger_path: Path, execute: bool, accept_loss
     from stateward.ledger import repair as repair_ledger
     from stateward.ledger.disk import wall_clock
 
-    progress = line_progress(context)
     steps = repair_ledger(
-        ledger_path, execute=execute, accept_loss=accept_loss, clock=wall_clock, progress=progress
+        ledger_path,
+        execute=execute,
+        accept_loss=accept_loss,
+        clock=wall_clock,
+        progress=context.progress_of,
     )
     left = [
         each
@@ -174,8 +176,8 @@ def prove(context: CliContext, *, ledger_path: Path, seq: int, checkpoint: Path 
     """
     from stateward.ledger import parse_checkpoint, verify_proof
 
-    progress = line_progress(context)
     with reading(context, ledger_path) as found:
+        progress = context.progress_of
         text = _read_checkpoint(checkpoint) or found.checkpoint(write=False, progress=progress)
         _, size, root = parse_checkpoint(text)
         proof = found.prove(seq, size=size, progress=progress)
@@ -206,7 +208,7 @@ def export(context: CliContext, *, ledger_path: Path, out: Path) -> None:
     from stateward.ledger.export_file import export as export_file
 
     with reading(context, ledger_path) as found:
-        anchor = export_file(found, out, progress=line_progress(context))
+        anchor = export_file(found, out, progress=context.progress_of)
     if context.json:
         context.emit({"out": str(out), **asdict(anchor)})
     else:
