@@ -14,7 +14,7 @@ from stateward.core.model import SECOND
 from stateward.server.http_server import Server
 from tests import web
 from tests.cli.shell import Shell
-from tests.console.scene import BROKEN, Scene, statement
+from tests.console.scene import BROKEN, Scene, contract_text, statement
 from tests.server.api_client import settings_at
 
 
@@ -241,6 +241,32 @@ def test_a_page_that_stays_open_leads_to_the_login_when_its_session_ends(
     locked.submit(statement(960), name="after-the-end.csv")
 
     expect(page.get_by_label("Key", exact=True)).to_be_visible()
+
+
+@pytest.mark.long
+def test_what_a_reviewer_typed_is_there_again_after_the_session_has_ended(
+    locked: Scene, page: Page
+) -> None:
+    _, text = locked.app.admin.new_key("rita", role="reviewer")
+    record_id = locked.submit(contract_text("61,70"), name="typed.txt", machine="contract")
+    assert locked.rested(record_id) == "review_required"
+    page.goto(locked.page(f"/review/{record_id}"))
+    page.get_by_label("Key", exact=True).fill(text)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
+    page.locator(".field[data-field=monthly_rate-0] input").fill("77.10")
+    page.locator("#notes").fill("as on paper")
+
+    page.context.clear_cookies()
+    page.keyboard.press("Control+Enter")
+
+    page.get_by_label("Key", exact=True).fill(text)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(locked.page(f"/review/{record_id}"))
+    rate = page.locator(".field[data-field=monthly_rate-0] input")
+    expect(rate).to_have_value("77.10")
+    expect(page.locator("#notes")).to_have_value("as on paper")
+    expect(page.locator("#correct")).to_be_enabled()
 
 
 def test_open_pages_work_after_a_restart_of_the_service(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -326,10 +326,15 @@ def _refusal(error: Exception) -> Refusal:
 def to_login(request: Request[Any, Any, Any]) -> Response[Any]:
     """The way to the login, and back to the page after it."""
     if request.headers.get("hx-request"):
-        return Response(content=b"", status_code=401, headers={"HX-Redirect": f"{BASE}/login"})
-    query = f"?{request.url.query}" if request.url.query else ""
-    after = urlencode({"next": request.url.path + query})
-    return redirect(f"{BASE}/login?{after}")
+        # A part of a page was asked for: the way back leads to the whole of it.
+        parts = urlsplit(request.headers.get("hx-current-url", ""))
+        login = _login_for(parts.path, parts.query) if parts.path else f"{BASE}/login"
+        return Response(content=b"", status_code=401, headers={"HX-Redirect": login})
+    return redirect(_login_for(request.url.path, request.url.query))
+
+
+def _login_for(path: str, query: str) -> str:
+    return f"{BASE}/login?{urlencode({'next': path + (f'?{query}' if query else '')})}"
 
 
 def redirect(address: str) -> Response[Any]:

@@ -81,6 +81,9 @@
   const AWAY = "The service does not answer; try again.";
   const isAway = ({ status }) => status === 0 || status >= 500;
 
+  // The session has ended: to the login, and back to this page after it.
+  const signIn = () => location.assign(`${base}/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+
   // Marks that reorder text are made visible, as they are in what the service prints: a name shows its real ending.
   const inOrder = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`);
 
@@ -232,7 +235,7 @@
       isAsking = true;
       try {
         const answer = await fetch(element.dataset.live, { headers: { "HX-Request": "true" }, redirect: "error" });
-        if (answer.status === 401) { location.assign(`${base}/login`); return; }
+        if (answer.status === 401) { signIn(); return; }
         if (!answer.ok) return;
         const text = await answer.text();
         if (element.querySelector("[data-pick]:checked")) return; // what is picked stays where it is
@@ -358,7 +361,7 @@
     }
   }
 
-  window.stateward = { csrf, listen, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys, AWAY, isAway, inOrder, withTimes };
+  window.stateward = { csrf, listen, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys, AWAY, isAway, inOrder, withTimes, signIn };
   document.querySelectorAll("[data-live]").forEach((element) => {
     const of = element.dataset.liveOf;
     const refresh = live(element, { wants: (transition) => !of || transition.record_id === of });

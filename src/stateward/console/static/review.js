@@ -3,12 +3,13 @@
 import { makeLink } from "./review_link.mjs";
 import { open, point as pointAt } from "./viewer.mjs";
 
-const { base, csrf, listen, toast, tellAll, shortcut, labelKeys, AWAY, isAway, withTimes } = window.stateward;
+const { base, csrf, listen, toast, tellAll, shortcut, labelKeys, AWAY, isAway, withTimes, signIn } = window.stateward;
 const SETTLE_MS = 1_000;
 const work = document.getElementById("work");
 const isAllowed = work.dataset.may === "yes";
 const isAlone = work.dataset.alone === "yes"; // opened by a link: there is this review and no other
-const undone = new Map(); // decisions that were undone, so that nothing typed is lost
+const DRAFTS = `stateward.review.drafts.${document.querySelector(".user")?.textContent.trim()}`; // the next person has others
+const undone = new Map(drafts()); // decisions that were undone or only begun, so that nothing typed is lost
 const skipped = new Set(); // left to others or to later, as long as this page is open
 const held = new Map(); // decisions that can still be undone, by record
 let present = null; // what is looked at: { id, version }
@@ -26,6 +27,21 @@ const say = (text) => {
   line.hidden = !text;
 };
 
+// What is typed and not sent outlives the page: a session may end meanwhile, or a key lead away from it.
+function drafts() {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(DRAFTS)) || [];
+    sessionStorage.removeItem(DRAFTS);
+    return kept;
+  } catch { return []; }
+}
+function keepDraft() {
+  if (!present || article()?.dataset.open !== "yes") return;
+  const draft = { version: present.version, corrected: corrected(), notes: document.getElementById("notes")?.value, reason_code: document.getElementById("reason-code")?.value };
+  if (draft.notes || draft.reason_code || Object.keys(draft.corrected).length) undone.set(present.id, draft);
+  else undone.delete(present.id);
+}
+
 // Looking
 
 async function begin() {
@@ -38,7 +54,7 @@ async function begin() {
   if (viewer) open(viewer).then(() => point(null));
   const before = undone.get(present.id);
   const opinion = [...shown.querySelectorAll("[data-opinion]")].pop();
-  if (before) refill(before);
+  if (before && String(before.version ?? present.version) === present.version) refill(before);
   else if (opinion && shown.dataset.open === "yes") refill({ corrected: JSON.parse(opinion.dataset.opinion) });
   if (isClaimed()) await (claiming = claim(present.id));
 }
@@ -88,7 +104,9 @@ async function go(id, { isBack = false } = {}) {
   const text = answer.ok ? await answer.text().catch(() => null) : null;
   if (opening() !== id) return; // the person went on: answers may come in another order
   work.dataset.opening = "";
+  if (answer.status === 401 && !isAlone) { signIn(); return; }
   if (text === null) { toast(answer.ok || isAway(answer) ? AWAY : "It is not there any more.", "bad"); return; }
+  keepDraft();
   work.innerHTML = text;
   labelKeys();
   history.replaceState(null, "", `${base}/review/${encodeURIComponent(id)}`);
@@ -216,6 +234,7 @@ async function call(method, path, body, headers = {}, isLast = false) {
       headers: { "X-CSRF-Token": csrf, ...(body ? { "Content-Type": "application/json" } : {}), ...headers },
       body: body ? JSON.stringify(body) : undefined,
     });
+    if (answer.status === 401 && !isAlone) signIn();
     const told = await answer.json().catch(() => ({}));
     const further = (told.errors || []).filter((each) => !told.detail?.includes(each.sentence)).map((each) => `${each.field}: ${each.sentence}`);
     const message = [told.detail, ...further].filter(Boolean).join(" ");
@@ -263,6 +282,7 @@ async function decide(action) {
   if (!answer.ok) { say(answer.message); return; } // the form is still open, with all that was typed
   attempt = null;
   undone.delete(id);
+  if (!isLeft) article().dataset.open = "no"; // what was typed is sent: no draft any more
   if (answer.told.pending) hold(id, name, answer.told.pending);
   else toast(`${name} is ${WORDS[action] || "decided"}.`);
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
@@ -366,6 +386,8 @@ function resume() {
   });
 }
 addEventListener("pagehide", () => {
+  keepDraft();
+  try { if (undone.size) sessionStorage.setItem(DRAFTS, JSON.stringify([...undone])); } catch { /* denied: it is lost */ }
   if (present && article()?.dataset.open === "yes" && isAllowed) post(`/reviews/${encodeURIComponent(present.id)}/release`, null, {}, true);
 });
 
