@@ -27,7 +27,7 @@ class LateRefusals(SqliteDatabase):
         self._is_refused = False
         super()._undo()
 
-    def _try(self, sql: str, params: Sequence[Cell] | dict[str, Cell] = ()) -> list[Row]:
+    def _try(self, sql: str, params: Sequence[Cell] | Mapping[str, object] = ()) -> list[Row]:
         if self._is_refused:
             raise StoreOvertaken(REFUSED)
         return super()._try(sql, params)

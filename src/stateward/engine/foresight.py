@@ -37,7 +37,8 @@ class Foresight:
     def __init__(self, database: Database, *, ticks: Callable[[], float]) -> None:
         self._database = database
         self._ticks = ticks
-        self._is_worth_it = database.has_round_trips
+        self.is_worth_it = database.has_round_trips
+        """Whether there is a round trip to save."""
         self._is_as_known = _IS_AS_KNOWN.format(for_update=database.for_update)
         self._known: dict[str, Record] = {}
         self._epoch: int | None = None
@@ -49,14 +50,14 @@ class Foresight:
         left = {each.record.id: each for each in written if each is not None}
         for work in sent:
             change = left.get(work.record_id)
-            if change is not None and change.transition is not None and self._is_worth_it:
+            if change is not None and change.transition is not None and self.is_worth_it:
                 self._epoch = change.transition.epoch
                 self._keep(change.record)
 
     def look(self, record_ids: Sequence[str]) -> None:
         """Read those of these records that are not known. While their work runs, nothing waits for that."""
         unknown = [each for each in record_ids if each not in self._known]
-        if not (unknown and self._is_worth_it) or self._ticks() < self._from:
+        if not (unknown and self.is_worth_it) or self._ticks() < self._from:
             return
         # One that has risen since is found where it is required: it does so when a coordinator starts.
         is_new = self._epoch is None
@@ -90,7 +91,7 @@ class Foresight:
 
     def hold_epoch(self) -> Asked | None:
         """Hold the epoch and go on as if it were as known; None if that is not known. All records are locked before."""
-        if self._epoch is None or not self._is_worth_it or self._ticks() < self._from:
+        if self._epoch is None or not self.is_worth_it or self._ticks() < self._from:
             return None
         self._is_used = True
         self._database.require("(SELECT epoch FROM current_epoch) = :epoch", epoch=self._epoch)

@@ -9,7 +9,7 @@ import os
 import select
 import selectors
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import NamedTuple, Self
@@ -343,8 +343,9 @@ class Node:
         finally:
             if has_turned and self._coordinator is not None:
                 self._coordinator.tell()
-        if self._coordinator is not None:
-            self._coordinator.foresight.look(self._under_way(worker))
+        foresight = None if self._coordinator is None else self._coordinator.foresight
+        if foresight is not None and foresight.is_worth_it:
+            foresight.look(self._under_way(worker))
         has_more = is_busy and self._is_more_at_hand
         is_followed = self._follow(changed, is_busy=has_more or self._in_flight > 0)
         self._has_more = has_more or is_followed
@@ -508,28 +509,31 @@ class Node:
         return self._notifier is None or self._notifier.is_done()
 
     def _sleep(self, *, at_most_s: float = math.inf) -> None:
-        self._ready = self._poll.wait(self._watch(), max(0.0, min(self._patience(), at_most_s)))
+        seconds = max(0.0, min(self._patience(), at_most_s))
+        self._ready = self._poll.wait(self._watch().items(), seconds)
         if self._wake_reader in self._ready:
             # Drained, or the pipe would end every later sleep at once. Many wake-ups count as one.
             os.read(self._wake_reader, 4096)
 
-    def _watch(self) -> Iterator[tuple[int, int]]:
+    def _watch(self) -> dict[int, int]:
         """The descriptors that end a sleep, each with the events of `selectors`."""
-        yield self._wake_reader, selectors.EVENT_READ
+        watched = {self._wake_reader: selectors.EVENT_READ}
         if self._wakeup is not None:
-            yield self._wakeup.fileno(), selectors.EVENT_READ
+            watched[self._wakeup.fileno()] = selectors.EVENT_READ
         if self._worker is not None:
-            yield from self._worker.watched()
+            watched.update(self._worker.watched())
         for link in self._links:
             # -1: it has no connection just now
-            yield from ((each, selectors.EVENT_READ) for each in link.watched() if each >= 0)
+            watched.update((each, selectors.EVENT_READ) for each in link.watched() if each >= 0)
+        return watched
 
     def _patience(self) -> float:
         """Seconds until something is due that sends no wake-up. `idle_s` bounds it, should a wake-up ever be missed."""
         waits = [self._idle_s]
         if self._worker is not None:
             waits.append(self._worker.wake_in())
-        waits += [link.wake_in() for link in self._links]
+        if self._links:
+            waits += [link.wake_in() for link in self._links]
         if self._mirror is not None and (wakes_in := self._mirror.wakes_in) is not None:
             waits.append(wakes_in)
         if self._notifier is not None:
@@ -539,7 +543,7 @@ class Node:
         if self._confirmation is not None:
             waits.append(self._confirmation.wakes_in)
         if self._coordinator is not None:
-            waits.append(max(0.0, self._recover_at - time.monotonic()))
+            waits.append(self._recover_at - time.monotonic())
         if self._due_at is not None:
             waits.append((self._due_at - self._clock()) / SECOND)
         return min(waits)

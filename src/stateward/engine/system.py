@@ -68,7 +68,7 @@ class SteadyClock:
         looked_at, then, off = self._looked
         since = passed - looked_at
         slack = since // SLEW
-        now = then + since + max(-slack, min(off, slack))
+        now = then + since + (off if -slack <= off <= slack else slack if off > 0 else -slack)
         # Not at every call: below a millisecond the slack above is rounded to 0, and the clock would never catch up.
         if since >= SECOND:
             self._looked = (passed, now, self._wall() - now)

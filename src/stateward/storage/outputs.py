@@ -201,24 +201,23 @@ class Outputs:
     def _complete(
         self, outputs: Sequence[Output], results: Sequence[Row], written: Sequence[bool]
     ) -> list[OutputSeal | None]:
-        """Store what belongs to the results that were written; their seals."""
-        with self._database.transaction():
-            point(Point.RESULTS_WRITTEN)
-            stored = [each for each, is_new in zip(outputs, written, strict=True) if is_new]
-            digests: list[list[ChunkDigest]] = [[] for _ in stored]
-            for rows in _portions(_chunk_rows(stored, digests)):
-                self._database.insert(ITEM_CHUNKS, rows)
-            files: list[Row] = [row for each in stored if each.files for row in _file_rows(each)]
-            if files:
-                self._database.insert(DERIVED_FILES, files)
-            point(Point.OUTPUTS_WRITTEN)
-            own = iter(digests)
-            seals = [
-                _seal(each, row, next(own)) if is_new else None
-                for each, row, is_new in zip(outputs, results, written, strict=True)
-            ]
-            self._seal_editions(outputs, seals)
-            return seals
+        """Store what belongs to the results that were written in this transaction; their seals."""
+        point(Point.RESULTS_WRITTEN)
+        stored = [each for each, is_new in zip(outputs, written, strict=True) if is_new]
+        digests: list[list[ChunkDigest]] = [[] for _ in stored]
+        for rows in _portions(_chunk_rows(stored, digests)):
+            self._database.insert(ITEM_CHUNKS, rows)
+        files: list[Row] = [row for each in stored if each.files for row in _file_rows(each)]
+        if files:
+            self._database.insert(DERIVED_FILES, files)
+        point(Point.OUTPUTS_WRITTEN)
+        own = iter(digests)
+        seals = [
+            _seal(each, row, next(own)) if is_new else None
+            for each, row, is_new in zip(outputs, results, written, strict=True)
+        ]
+        self._seal_editions(outputs, seals)
+        return seals
 
     def _seal_editions(self, outputs: Sequence[Output], seals: Sequence[OutputSeal | None]) -> None:
         """What no attempt wrote is sealed by no transition."""

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import apsw
 import msgspec
@@ -91,6 +91,7 @@ class SqliteDatabase:
         # Reentrant: a transaction holds it from begin to end, and the statements inside take it again.
         self._lock = RLock()
         self._depth = 0
+        self._transaction = SqliteTransaction(self)
         self._is_doomed = False
         self._notified: set[str] = set()
         self._broken: str | None = None
@@ -115,7 +116,7 @@ class SqliteDatabase:
             self._connection.set_busy_timeout(round(busy_s * 1000))
             enter_wal(self._connection, busy_s)
             self._connection.set_busy_handler(Patience(busy_s).wait)
-            self._execute = self._connection.execute
+            self._use_connection()
             # Otherwise SQLite compiles a statement anew whenever a parameter has another value, a limit for instance,
             # although no statistics are kept here that could make another plan of it.
             self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -136,7 +137,7 @@ class SqliteDatabase:
         """Open a file that nothing may be written to, nor beside: a copy, or one on a read-only medium."""
         with self._translate_errors():
             self._connection = read_only_connection(Path(self._path))
-            self._execute = self._connection.execute
+            self._use_connection()
             self._execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
             try:
                 check_schema(self._connection, self._path)
@@ -144,11 +145,17 @@ class SqliteDatabase:
                 self.close()
                 raise
 
+    def _use_connection(self) -> None:
+        # One cursor for all statements, under the lock: each is read to its end before the next one, and a cursor of
+        # its own costs as much as a third of a small one.
+        cursor: Any = self._connection.cursor()  # the schema says what types its rows have
+        self._execute, self._execute_all = cursor.execute, cursor.executemany
+
     # Transactions
 
     def transaction(self) -> "SqliteTransaction":
         """One transaction. A nested one joins it, and dooms it when it fails."""
-        return SqliteTransaction(self)
+        return self._transaction
 
     def as_worker(self) -> AbstractContextManager[None]:
         """Nothing: a file has no roles."""
@@ -209,14 +216,15 @@ class SqliteDatabase:
             with suppress(apsw.Error):
                 self._execute("ROLLBACK")
 
-    def _try(self, sql: str, params: Sequence[Cell] | dict[str, Cell] = ()) -> list[Row]:
+    def _try(self, sql: str, params: Sequence[Cell] | Mapping[str, object] = ()) -> list[Row]:
         """Execute a statement; its rows. An error of SQLite becomes one of ours, and dooms the transaction."""
         if self._broken is not None:
             raise StoreBroken(self._broken)
         try:
-            return cast("list[Row]", self._execute(sql, params).fetchall())
+            found: list[Row] = self._execute(sql, params).fetchall()
         except (apsw.Error, OSError, UnicodeDecodeError) as error:
             self._fail(error)
+        return found
 
     def _fail(self, error: Exception) -> NoReturn:
         # A caller may catch the error and go on, but what the failed statement was to write is missing.
@@ -229,7 +237,7 @@ class SqliteDatabase:
     def _translation(self, error: Exception) -> Exception:
         """Our error for one of SQLite, with a sentence that says what to do."""
         match error:
-            case apsw.ConnectionClosedError():
+            case apsw.ConnectionClosedError() | apsw.CursorClosedError():
                 return StoreError(f"{self._path} was closed; open it again")
             case apsw.FullError():
                 return StoreFull(FULL.format(path=self._path))
@@ -275,7 +283,7 @@ class SqliteDatabase:
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         with self._lock:
-            return self._try(sql, cast("dict[str, Cell]", params))
+            return self._try(sql, params)
 
     def ask(self, sql: str, **params: object) -> "SqliteAsked":
         """A query whose rows are read when they are needed: there is no round trip to save."""
@@ -294,7 +302,7 @@ class SqliteDatabase:
 
     def run(self, sql: str, **params: object) -> int:
         with self._lock:
-            self._try(sql, cast("dict[str, Cell]", params))
+            self._try(sql, params)
             return self._connection.changes()
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
@@ -303,7 +311,7 @@ class SqliteDatabase:
             if self._depth:
                 self._try_all(sql, rows)
                 return
-        with self.transaction():
+        with self._transaction:
             self._try_all(sql, rows)
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
@@ -357,7 +365,7 @@ class SqliteDatabase:
                 self._depth and len(rows) < BATCH_MIN
             ):  # a statement that fails dooms the transaction
                 return [self._has_changed(sql, row) for row in rows]
-        with self.transaction():
+        with self._transaction:
             if len(rows) < BATCH_MIN:
                 return [self._has_changed(sql, row) for row in rows]
             before = self._connection.total_changes()
@@ -373,7 +381,7 @@ class SqliteDatabase:
         if self._broken is not None:
             raise StoreBroken(self._broken)
         try:
-            self._connection.executemany(sql, rows)
+            self._execute_all(sql, rows)
         except (apsw.Error, OSError) as error:
             self._fail(error)
 
@@ -505,7 +513,7 @@ class SqliteTransaction:
     """One transaction, as long as the `with` lasts.
 
     A class and not a generator with @contextmanager, which costs more: this is entered for every write, and mostly
-    inside another one, where it only counts.
+    inside another one, where it only counts. The state is that of the database, which therefore needs only one.
     """
 
     __slots__ = ("_database",)

@@ -154,13 +154,15 @@ class Store:
                 rows = list(map(msgspec.structs.astuple, dispositions))
                 insert_sealed(self._database, DISPOSITIONS, rows, new_salt=self.new_salt)
                 point(Point.DISPOSITIONS_WRITTEN)
+            topics = {TOPIC_CHANGES for change in written if change.transition is not None}
             # Of several changes of a record the last one counts: it may have been dispatched already.
-            if any(each.record.waiting is not None for each in finals.values()):
-                self._database.notify([TOPIC_READY])
-            if any(_is_left_alone(each.record) for each in finals.values()):
-                self._database.notify([TOPIC_RESTS])
-            if any(change.transition is not None for change in written):
-                self._database.notify([TOPIC_CHANGES])
+            for each in finals.values():
+                if each.record.waiting is not None:
+                    topics.add(TOPIC_READY)
+                elif each.record.worker is None:
+                    topics.add(TOPIC_RESTS)
+            if topics:
+                self._database.notify(topics)
             return [None if each.record.id in duplicates else each for each in sealed]
 
     def _insert(self, changes: Sequence[Change]) -> frozenset[str]:
@@ -541,11 +543,6 @@ def _paused_rows(rows: list[Row]) -> list[Row]:
 
 def _waiting_rows(rows: list[Row]) -> list[Row]:
     return [row[3:] for row in rows[:1] if row[3] is not None]
-
-
-def _is_left_alone(record: Record) -> bool:
-    """Whether a record waits for no stage and no worker has it: it has ended, or rests, perhaps for a while."""
-    return record.waiting is None and record.worker is None
 
 
 def _dedupe_order(change: Change) -> tuple[str, str]:

@@ -1,8 +1,10 @@
 """The child processes of a worker, and the work that each was given."""
 
+import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from itertools import chain
 
 from stateward.core.model import Micros, Work
 from stateward.telemetry import Log
@@ -48,24 +50,22 @@ class ChildPool:
         """How many jobs the children have."""
         return sum(map(len, self.given.values()))
 
-    def watched(self) -> Iterator[tuple[int, int]]:
+    def watched(self) -> Iterable[tuple[int, int]]:
         """The descriptors of busy children."""
-        for child, given in self.given.items():
-            if given:
-                yield from child.watched()
+        return chain.from_iterable(child.watched() for child, given in self.given.items() if given)
 
     def due_at(self, now: float, *, has_queue: bool) -> float:
         """When a timeout, or work that waits for a child, wants a look without a notification."""
-        due_at = [
-            deadline
-            for child, given in self.given.items()
-            if given and (deadline := child.deadline) is not None
-        ]
+        due_at = math.inf
+        for child, given in self.given.items():
+            deadline = child.deadline if given else None
+            if deadline is not None and deadline < due_at:
+                due_at = deadline
         if has_queue and self.began:
-            due_at.append(min(self.began.values()) + WAIT_S_MAX)
+            due_at = min(due_at, min(self.began.values()) + WAIT_S_MAX)
         if has_queue and now < self._spawn_at:
-            due_at.append(self._spawn_at)
-        return min(due_at, default=float("inf"))
+            due_at = min(due_at, self._spawn_at)
+        return due_at
 
     def idle_child(self, work: Work) -> Child | None:
         """An idle child for a job, spawned if there may be another; None when all are busy.

@@ -66,8 +66,9 @@ class Fetcher:
 
     def forget_done(self) -> None:
         """Forget what was fetched for work that was withdrawn since."""
-        for digest in [each for each, fetch in self._fetches.items() if fetch.done()]:
-            del self._fetches[digest]
+        if self._fetches:
+            for digest in [each for each, fetch in self._fetches.items() if fetch.done()]:
+                del self._fetches[digest]
 
     def close(self) -> None:
         """Begin no other fetch; those under way end by themselves, and leave a copy or nothing."""
@@ -83,17 +84,15 @@ class Reach:
         self._log = log
         self._digest: str | None = None
         self._try_at = math.inf
-
-    @property
-    def is_lost(self) -> bool:
+        self.is_lost = False
         """Whether nothing that needs a document can be started."""
-        return self._try_at < math.inf
 
     def lose(self, digest: str | None, error: ArtifactsUnreachable) -> None:
         """Object storage does not answer, or refuses us."""
         if not self.is_lost:
             self._log.warning(f"no work is started until documents can be read: {error}")
         self._digest, self._try_at = digest, time.monotonic() + FETCH_PAUSE_S
+        self.is_lost = True
 
     def look(self) -> None:
         """Try again when it is time to; any answer about the document will do."""
@@ -110,6 +109,7 @@ class Reach:
         except ArtifactError:
             pass
         self._try_at = math.inf
+        self.is_lost = False
         self._log.warning("documents can be read again")
 
     def wake_in(self) -> float:

@@ -140,8 +140,10 @@ class Child:
         self._status_fd = born.status_fd
         # What an idle child says, prints or dies of: one system call, where to read all three takes three.
         self._idle = select.poll()
-        for fd in (self._wire.fileno(), self._output_fd, self._status_fd):
+        descriptors = (self._wire.fileno(), self._output_fd, self._status_fd)
+        for fd in descriptors:
             self._idle.register(fd, select.POLLIN)
+        self._plainly_watched = tuple((fd, selectors.EVENT_READ) for fd in descriptors)
         self._scratch = born.scratch
         self._inputs = InputFolder(inside.inputs_of(born.scratch))
         self._limits = limits
@@ -246,12 +248,14 @@ class Child:
         """When `expire` wants to be called, on the clock of this child; None without a job."""
         if self._results:
             return self._clock()
-        if self._attempt is None:
+        if not self._attempts:
             return None
         attempt = self._attempts[0]
         wake_at = min(attempt.kill_at, attempt.check_at)
         if len(self._attempts) > 1:
             wake_at = min(wake_at, self._peek_at)
+        if attempt.resume_at < 0.0:  # it was never paced
+            return wake_at
         # While a job is paced none of its descriptors is watched: only the clock can wake the loop.
         is_paced = self._clock() < attempt.resume_at
         return min(wake_at, attempt.resume_at) if is_paced else wake_at
@@ -263,11 +267,17 @@ class Child:
         channel = () if self._wire.is_ended else (self._wire.fileno(),)
         return (*channel, self._output_fd, self._status_fd)
 
-    def watched(self) -> Iterator[tuple[int, int]]:
+    def watched(self) -> Iterable[tuple[int, int]]:
         """The descriptors to sleep on, each with the events of `selectors`.
 
         Ask again before each sleep: while a job that writes too much is paced, there are none.
         """
+        is_plain = len(self._attempts) == 1 and self._attempts[0].resume_at < 0.0
+        if is_plain and not (self._wire.is_ended or self._is_closed or self._wire.wants_write):
+            return self._plainly_watched
+        return self._watched_now()
+
+    def _watched_now(self) -> Iterator[tuple[int, int]]:
         if self._attempt is not None and self._clock() < self._attempt.resume_at:
             return
         # Answers of a batch are collected: only what is not an answer wakes the loop, or the time (`deadline`).

@@ -12,9 +12,10 @@ transaction of the coordinator: until that has committed, the results must be ke
 
 import selectors
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from itertools import chain
 from shutil import rmtree
 
 import msgspec
@@ -245,23 +246,22 @@ class Worker:
     def _write(self, tell: Tell | None, *, is_expected: bool) -> bool:
         finished = list(self._finished.values())
         point(Point.WORK_DONE)
-        with self._settling.transaction():
-            # Deleting the work is the check that it is still ours, and on PostgreSQL it locks the row, so that no
-            # coordinator can reassign it before the output is committed. Without it nothing is written.
-            outputs = [self._attempts.output(each.work, each.result) for each in finished]
-            work = work_keys([each.work for each in finished])
-            # An attempt that already has a result keeps it, and is not reported a second time.
-            is_ours, seals = self._settling_outputs.write_finished(
-                outputs, work, is_expected=is_expected
-            )
-            stored = [(each, seal) for each, seal in zip(outputs, seals, strict=True) if seal]
-            self._written = [each for each, _ in stored]
-            if stored:
-                events = [result_event(each.result, seal) for each, seal in stored]
-                (tell or self._settling_bus.report)(events)
-            # Slots are free again. A coordinator in the same transaction fills them itself.
-            if tell is None:
-                self._settling_bus.request_work()
+        # Deleting the work is the check that it is still ours, and on PostgreSQL it locks the row, so that no
+        # coordinator can reassign it before the output is committed. Without it nothing is written.
+        outputs = [self._attempts.output(each.work, each.result) for each in finished]
+        work = work_keys([each.work for each in finished])
+        # An attempt that already has a result keeps it, and is not reported a second time.
+        is_ours, seals = self._settling_outputs.write_finished(
+            outputs, work, is_expected=is_expected
+        )
+        stored = [(each, seal) for each, seal in zip(outputs, seals, strict=True) if seal]
+        self._written = [each for each, _ in stored]
+        if stored:
+            events = [result_event(each.result, seal) for each, seal in stored]
+            (tell or self._settling_bus.report)(events)
+        # Slots are free again. A coordinator in the same transaction fills them itself.
+        if tell is None:
+            self._settling_bus.request_work()
         self._is_written = True
         for each, is_own in zip(finished, is_ours, strict=True):
             if not is_own:
@@ -317,8 +317,8 @@ class Worker:
 
     @property
     def is_at_hand(self) -> bool:
-        """Whether a turn can do something for it now, without a notification: run, write or announce."""
-        return bool(self._inline_queue or self._finished or self._lost) or self.is_due
+        """Whether a turn can do something for it now that no notification and no time (`wake_in`) will tell of."""
+        return bool(self._inline_queue or self._finished or self._lost) or self._has_other_slots
 
     @property
     def is_due(self) -> bool:
@@ -350,11 +350,13 @@ class Worker:
         unwritten = len(self._finished) + len(self._lost)
         return self._children.count() + len(self._queue) + len(self._inline_queue) + unwritten
 
-    def watched(self, *, is_called: bool = True) -> Iterator[tuple[int, int]]:
+    def watched(self, *, is_called: bool = True) -> Iterable[tuple[int, int]]:
         """The descriptors to sleep on: those of busy children and, with `is_called`, the wakeup for new work."""
-        if is_called:
-            yield from ((each, selectors.EVENT_READ) for each in self.calls.filenos())
-        yield from self._children.watched()
+        calls = self.calls.filenos() if is_called else ()
+        if not calls:
+            return self._children.watched()
+        called = [(each, selectors.EVENT_READ) for each in calls]
+        return chain(called, self._children.watched())
 
     def wake_in(self) -> float:
         """Seconds until something is due without a notification: a heartbeat, a timeout, unstarted work."""
@@ -433,6 +435,9 @@ class Worker:
 
     def _start(self) -> None:
         """Give the idle children work, in the order of the queue; several quick jobs at a time."""
+        if not self._queue:
+            self._fetcher.forget_done()
+            return
         while not self._reach.is_lost:
             # The first one whose document is here; those before it are fetched meanwhile.
             here = (each for each in self._queue.values() if self._fetcher.is_here(each.artifact))
