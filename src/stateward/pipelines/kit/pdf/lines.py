@@ -19,6 +19,7 @@ BASE_MAX = 0.34  # of the word height: how far from the baseline of its line a w
 TOUCHING_GAP = 0.09  # of the height: closer words are one, with a blank that is not printed
 OVERLAP_MAX = 0.3  # of the height: words that overlap more are printed over each other
 CELL_GAP = 0.62  # of the height: a wider gap starts a new cell
+SAME_WIDTH = 0.02  # by how much letters of one width seem to differ
 MARGIN_TOP, MARGIN_BOTTOM = 0.14, 0.12  # of the page height: where pages repeat themselves
 REPEATED_MIN = 0.6  # of all pages
 # A run of so many words is a sentence of the bank, not the text of two equal rows.
@@ -132,7 +133,7 @@ def _make_cells(line: PdfLine) -> list[PdfCell]:
     cells: list[PdfCell] = []
     last: PdfWord | None = None
     for word in line.words:
-        if last is not None and word.x0 - last.x1 <= CELL_GAP * (last.bottom - last.top):
+        if last is not None and _is_blank(last, word):
             cell = cells[-1]
             cell.text += " " + word.text
             cell.x1 = word.x1
@@ -140,6 +141,19 @@ def _make_cells(line: PdfLine) -> list[PdfCell]:
             cells.append(PdfCell(word.text, word.x0, word.x1))
         last = word
     return cells
+
+
+def _is_blank(last: PdfWord, word: PdfWord) -> bool:
+    """Whether no more than a blank is between two words.
+
+    Letters of one width have a blank of that width, which may be wider than the gap between cells elsewhere.
+    """
+    gap = word.x0 - last.x1
+    if gap <= CELL_GAP * (last.bottom - last.top):
+        return True
+    letter = (last.x1 - last.x0) / len(last.text)
+    other = (word.x1 - word.x0) / len(word.text)
+    return max(abs(letter - other), abs(letter - gap)) <= SAME_WIDTH * letter
 
 
 def _with_ordinals(words: list[PdfWord]) -> list[PdfWord]:
