@@ -344,3 +344,46 @@ def test_an_entry_that_was_cut_out_of_a_bundle_is_read(tmp_path: Path) -> None:
     found = one(tmp_path, f'{{"fullUrl": "urn:uuid:1", "resource": {whole}}}')
 
     assert found["value"] == one(tmp_path, whole)["value"]
+
+
+FINAL = "OBX|1|NM|2345-7^Glucose^LN||59|mg/dL|70-99|L|||{}"
+
+
+def test_a_result_that_its_file_corrects_later_is_left_out(tmp_path: Path) -> None:
+    corrected = FINAL.format("C").replace("59", "95").replace("|L|", "|N|")
+    order = "OBR|1||F7|P1^Panel^L|||20260301080000"
+
+    in_one_order = results(tmp_path, hl7(order, FINAL.format("F"), corrected))
+    first = hl7("PID|1||1", order, FINAL.format("F"))
+    in_two = results(tmp_path, first + hl7("PID|1||1", order, corrected))
+    of_another = results(tmp_path, first + hl7("PID|1||2", order, corrected))
+
+    assert [(row["value"], row["status"]) for row in in_one_order] == [("95", "corrected")]
+    assert [row["value"] for row in in_two] == ["95"]
+    assert [row["value"] for row in of_another] == ["59", "95"]
+
+
+def test_a_result_that_its_file_withdraws_later_is_left_out(tmp_path: Path) -> None:
+    order = "OBR|1||F7|P1^Panel^L|||20260301080000"
+    kept = "OBX|2|NM|2951-2^Sodium^LN||140|mmol/L|136-145||||F"
+
+    rows = results(tmp_path, hl7(order, FINAL.format("F"), kept, FINAL.format("D")))
+
+    assert [row["test"] for row in rows] == ["Sodium"]
+
+
+def test_two_corrections_in_one_order_do_not_correct_each_other(tmp_path: Path) -> None:
+    rows = [f"OBX|{at}|ST|600-7^Organism^LN||{name}||||||C" for at, name in enumerate("AB", 1)]
+
+    found = results(tmp_path, hl7("OBR|1||F7|P1^Panel^L|||20260301080000", *rows))
+
+    assert [row["value"] for row in found] == ["A", "B"]
+
+
+def test_a_specimen_above_its_orders_is_that_of_their_results(tmp_path: Path) -> None:
+    order = "OBR|1|||P1^Panel^L|||20260301080000"
+    text = hl7("SPM|1|||SER^Serum", order, obx(), "SPM|2|||UR^Urine", order, obx())
+
+    rows = results(tmp_path, text.replace("ORU^R01", "OUL^R22"))
+
+    assert [row["specimen"] for row in rows] == ["serum", "urine"]

@@ -31,6 +31,9 @@ STATUSES = {
     "A": "amended", "B": "appended",
 }  # fmt: skip
 GONE = frozenset({"D", "W", "N"})  # told so that a receiver forgets an earlier result
+# A correction, and what withdraws: the result that came before under the same identity does not hold any more.
+REPLACING = frozenset({"C", "D", "W"})
+CORRECTED = "results that the file itself corrects or withdraws are left out"
 LOINC_NAMES = frozenset({"ln", "loinc"})
 STATUS_FIELD = 11  # of an OBX, and required: what ends before it is not whole
 TEXT_TYPES = frozenset({"TX", "FT", "ST"})
@@ -123,12 +126,39 @@ class Segment:
 class _Order(msgspec.Struct):
     """An OBR with what belongs to it."""
 
+    number: str = ""
     panel: str = ""
     collected: str = ""
     received: str = ""
     resulted: str = ""
     specimen: str = ""
     first: int = 0  # the index of its first observation
+
+
+class _Patient(msgspec.Struct, frozen=True):
+    """Whose the results of a message are: by the keyed hash, and by what tells patients of one file apart."""
+
+    key: str = ""
+    number: str = ""
+
+
+class _Corrections:
+    """Which results of a file take the place of earlier ones of it, or withdraw them."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], tuple[int, tuple[str, int]]] = {}
+        self.superseded: set[int] = set()
+
+    def take(self, identity: tuple[str, ...], status: str, order: int, at: int | None) -> None:
+        """A result, which stands at a place of the reading, or nowhere if it only withdraws another one.
+
+        Two corrections in one order correct two results that were sent before, and not each other.
+        """
+        earlier, how = self._known.get(identity, (None, None))
+        if earlier is not None and status in REPLACING and how != (status, order):
+            self.superseded.add(earlier)
+        if at is not None:
+            self._known[identity] = at, (status, order)
 
 
 def read_hl7(source: ReportSource) -> LabReading:
@@ -138,10 +168,11 @@ def read_hl7(source: ReportSource) -> LabReading:
     patients: list[Person] = []
     number = 0
     last: list[Segment] = []
+    corrections = _Corrections()
     for segments in _messages(text):
         number += 1
         told = len(patients)
-        _read_message(segments, reading, source, patients)
+        _read_message(segments, reading, source, patients, corrections)
         if are_several(patients[told:]) and SEVERAL not in reading.decisions:
             reading.decisions.append(SEVERAL)
         last = segments
@@ -150,6 +181,11 @@ def read_hl7(source: ReportSource) -> LabReading:
                 f"the file has more than {source.results_max} results; split it, or raise labs.results_max",
                 code="TOO_LARGE",
             )
+    if corrections.superseded:
+        reading.observations = [
+            each for at, each in enumerate(reading.observations) if at not in corrections.superseded
+        ]
+        reading.skipped[CORRECTED] = len(corrections.superseded)
     if _is_cut(text, last):
         reading.decisions.append(
             f"{FILE_CUT}: the file ends inside a segment; results are missing, so have it sent again"
@@ -220,15 +256,23 @@ def _shift(segment: str, signs: Delimiters) -> str:
 
 
 def _read_message(
-    segments: list[Segment], reading: LabReading, source: ReportSource, patients: list[Person]
+    segments: list[Segment],
+    reading: LabReading,
+    source: ReportSource,
+    patients: list[Person],
+    corrections: _Corrections,
 ) -> None:
     kind = next((each.text(9).upper() for each in segments if each.name == "MSH"), "")
     if kind in OTHER_MESSAGES:
         left_out = f"messages of the type {kind} are left out: they carry no laboratory results"
         reading.skipped[left_out] = reading.skipped.get(left_out, 0) + 1
         return
-    patient = ""
+    patient = _Patient()
     order = _Order(first=len(reading.observations))
+    names = [each.name for each in segments]
+    # An analyser tells the specimen first, then the orders for it and their results; elsewhere it follows them.
+    is_specimen_first = "OBR" in names and "SPM" in names[: names.index("OBR")]
+    specimen = order
     for segment in segments:
         match segment.name:
             case "PID":
@@ -236,18 +280,24 @@ def _read_message(
                 patients.append(_person(segment))
             case "OBR":
                 order = _order(segment, len(reading.observations))
+                if is_specimen_first:
+                    order.specimen = order.specimen or specimen.specimen
+                    order.collected = order.collected or specimen.collected
             case "OBX":
-                _take(segment, order, patient, reading)
+                _take(segment, order, patient, reading, corrections)
             case "SPM":
+                if is_specimen_first:
+                    order = specimen = _Order(first=len(reading.observations))
                 _take_specimen(segment, order, reading)
             case "NTE" if len(reading.observations) > order.first:
                 _take_note(segment, reading)
 
 
-def _patient(segment: Segment, source: ReportSource) -> str:
+def _patient(segment: Segment, source: ReportSource) -> _Patient:
     """The patient by number, else by name and birthday."""
     number = segment.text(3) or segment.text(2) or segment.text(4)
-    return source.patient(number or f"{segment.raw(5)} {segment.text(7)}")
+    number = number or f"{segment.raw(5)} {segment.text(7)}"
+    return _Patient(source.patient(number), number)
 
 
 def _person(segment: Segment) -> Person:
@@ -259,6 +309,7 @@ def _person(segment: Segment) -> Person:
 def _order(segment: Segment, first: int) -> _Order:
     source = segment.text(15)
     return _Order(
+        number=segment.text(3) or segment.text(2),
         panel=segment.text(4, 2) or segment.text(4),
         collected=hl7_time(segment.text(7)),
         received=hl7_time(segment.text(14)),
@@ -270,14 +321,27 @@ def _order(segment: Segment, first: int) -> _Order:
     )
 
 
-def _take(segment: Segment, order: _Order, patient: str, reading: LabReading) -> None:
+def _take(
+    segment: Segment,
+    order: _Order,
+    patient: _Patient,
+    reading: LabReading,
+    corrections: _Corrections,
+) -> None:
     status = segment.text(11).upper()
+    code, name, local, problems = _identity(segment)
+    collected = _collection_time(hl7_time(segment.text(14)), order)
+    # Where nothing tells when a specimen was taken or which order it was, only a result of the same order is the same.
+    told = collected or order.number or str(order.first)
+    identity = (
+        patient.number, order.number, order.panel, told, code or local or name, segment.text(4)
+    )  # fmt: skip
     if status in GONE:
+        corrections.take(identity, status, order.first, None)
         reading.skipped["results withdrawn by their sender are left out"] = (
             reading.skipped.get("results withdrawn by their sender are left out", 0) + 1
         )
         return
-    code, name, local, problems = _identity(segment)
     kind = segment.text(2).upper()
     value = _value(segment, kind)
     if kind in UNSUPPORTED:
@@ -287,6 +351,7 @@ def _take(segment: Segment, order: _Order, patient: str, reading: LabReading) ->
         joined = f"{previous.value}\n{value}"
         reading.observations[-1] = replace(previous, value=joined)
         return
+    corrections.take(identity, status, order.first, len(reading.observations))
     reading.observations.append(
         Observation(
             test=name or code or local,
@@ -297,11 +362,11 @@ def _take(segment: Segment, order: _Order, patient: str, reading: LabReading) ->
             code=code,
             local_code=local,
             specimen=order.specimen,
-            collected=_collection_time(hl7_time(segment.text(14)), order),
+            collected=collected,
             resulted=hl7_time(segment.text(19)) or order.resulted,
             status=STATUSES.get(status, status.lower()),
             section=order.panel,
-            patient_key=patient,
+            patient_key=patient.key,
             decimal=".",
             problems=problems,
             where=Place(line=segment.line),
