@@ -387,3 +387,40 @@ def test_a_specimen_above_its_orders_is_that_of_their_results(tmp_path: Path) ->
     rows = results(tmp_path, text.replace("ORU^R01", "OUL^R22"))
 
     assert [row["specimen"] for row in rows] == ["serum", "urine"]
+
+
+def test_fhir_with_a_resource_a_line_is_read(tmp_path: Path) -> None:
+    lines = [observation(f'"valueQuantity": {{"value": {value}}}') for value in (95, 96)]
+    text = "\n".join(lines) + "\n"
+
+    rows = results(tmp_path, text)
+
+    assert [row["value"] for row in rows] == ["95", "96"]
+    assert [text[row["where"]["start"]] for row in rows] == ["{", "{"]
+    assert rows[1]["where"]["start"] == text.index("\n") + 1
+    assert failure(parsed(tmp_path, text[:-20])).code == "CORRUPT_FILE"
+
+
+def test_a_yes_of_fhir_is_printed_as_it_is_told(tmp_path: Path) -> None:
+    found = one(tmp_path, observation('"valueBoolean": true'))
+
+    assert (found["value"], found["printed"]["value"]) == ("positive", "true")
+
+
+def test_a_number_with_a_huge_exponent_is_flagged_and_not_written_out(tmp_path: Path) -> None:
+    found = one(tmp_path, observation('"valueQuantity": {"value": 1e999999999, "unit": "mg/dL"}'))
+
+    assert found["value"] == "1E+999999999"
+    assert "VALUE_UNREAD" in found["problems"]
+
+
+@pytest.mark.parametrize("status", ["active", "aborted"])
+def test_a_value_of_a_test_that_is_pending_or_cancelled_is_noted(
+    tmp_path: Path, status: str
+) -> None:
+    told = OBSERVATION.format(value='<value xsi:type="PQ" value="4.1" unit="mmol/L"/>')
+    whole = CDA.format(observation=told.replace('<interpretationCode code="L"/>', ""))
+
+    found = one(tmp_path, whole.replace('"completed"', f'"{status}"'))
+
+    assert (found["value"], found["problems"]) == ("4.1", ["NOT_FINAL"])

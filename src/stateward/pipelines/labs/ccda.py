@@ -45,6 +45,7 @@ STATUSES = {
     "held": "pending",
     "cancelled": "cancelled",
 }
+MEANINGS = {"true": "positive", "false": "negative"}
 XSI_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
 # A section by itself, as examples and fragments are passed on: without the namespaces that its document declares.
 _PART = re.compile(
@@ -170,6 +171,7 @@ def _observation(element: Element, narrative: dict[str, str], patient: str) -> O
         comment=_comment(element, narrative),
         patient_key=patient,
         decimal=".",
+        meaning=MEANINGS.get(value, "") if _is_truth(_child(element, "value")) else "",
         problems=problems,
         where=Place(line=int(element.sourceline or 0) or None),
     )
@@ -217,14 +219,14 @@ def _value(value: Element | None, narrative: dict[str, str]) -> tuple[str, str, 
         case "ST" | "ED" | "":
             return _plain(value) or _referenced_text(value, narrative), "", True
         case "BL":
-            return (
-                {"true": "positive", "false": "negative"}.get(value.get("value", ""), ""),
-                "",
-                True,
-            )
+            return value.get("value", "") if value.get("value") in MEANINGS else "", "", True
         case "TS":
             return hl7_time(value.get("value", "")), "", True
     return "", "", False
+
+
+def _is_truth(value: Element | None) -> bool:
+    return value is not None and value.get(XSI_TYPE, "").rpartition(":")[2] == "BL"
 
 
 def _unit(unit: str) -> str:

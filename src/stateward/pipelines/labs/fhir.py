@@ -1,4 +1,4 @@
-"""FHIR in JSON: a Bundle, a DiagnosticReport or an Observation, of R2 to R5.
+"""FHIR in JSON: a Bundle, a DiagnosticReport or an Observation, of R2 to R5, or one resource a line (NDJSON).
 
 Numbers stay as they are written (1.10 is not 1.1). Each object remembers where in the text it stands.
 """
@@ -27,6 +27,7 @@ from stateward.pipelines.labs.torn import whole_part
 from stateward.pipelines.labs.units import candidates
 
 DEPTH_MAX = 60
+PLACES_MAX = 100  # of a number, before or behind its point
 SPAN = "\x00span"  # no key of a document: JSON texts that are stored hold no such character
 LOINC_SYSTEMS = frozenset(
     {"http://loinc.org", "https://loinc.org", "urn:oid:2.16.840.1.113883.6.1"}
@@ -60,6 +61,7 @@ ABSENT_CODES = frozenset(
         "not-applicable",
     }
 )
+MEANINGS = {"true": "positive", "false": "negative"}
 STATUSES = {"registered": "pending", "entered-in-error": "wrong"}
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
 
@@ -155,16 +157,23 @@ def _document(source: ReportSource, reading: LabReading) -> Json:
 
 
 def _decode(text: str) -> Json:
+    lines = text.splitlines()
+    # As servers export in bulk (NDJSON): each line is a resource, and none goes on in the next one.
+    is_listed = len(lines) > 1 and all(each[:1] == "{" for each in lines[:2])
     spans = _object_spans(text)
-    try:
-        found = json.loads(
-            text,
+
+    def load(part: str) -> Json:
+        return json.loads(
+            part,
             parse_float=Decimal,
             parse_int=Decimal,
             parse_constant=_refuse_constant,
             # Objects are given in the order in which they close, which is the order of the spans.
             object_pairs_hook=lambda pairs: {**dict(pairs), SPAN: next(spans, (0, 0))},
         )
+
+    try:
+        found = [load(each) for each in lines if each.strip()] if is_listed else load(text)
     except RecursionError:
         raise _damage_error("is nested too deeply") from None
     except ValueError:
@@ -343,6 +352,7 @@ def _observation(
         comment=_notes(resource),
         patient_key=patient,
         decimal=".",
+        meaning=MEANINGS.get(value, "") if isinstance(node.get("valueBoolean"), bool) else "",
         problems=problems,
         where=Place(start=start, end=end),
     )
@@ -395,7 +405,7 @@ def _value(node: Object) -> tuple[str, str, bool]:
                     True,
                 )
             case "valueBoolean", bool():
-                return "positive" if value else "negative", "", True
+                return "true" if value else "false", "", True
             case "valueString" | "valueDateTime" | "valueTime" | "valueInteger" | "valueDate", _:
                 return _text_of(value), "", True
             case "valuePeriod", dict():
@@ -527,10 +537,7 @@ def _text_of(value: Json) -> str:
     """A scalar as text; "" for everything else."""
     if isinstance(value, bool) or value is None:
         return ""
-    return (
-        f"{value:f}"
-        if isinstance(value, Decimal)
-        else value.strip()
-        if isinstance(value, str)
-        else ""
-    )
+    if isinstance(value, Decimal):
+        # Written out, a number of twelve characters (1e999999999) may fill the memory.
+        return f"{value:f}" if abs(int(value.as_tuple().exponent)) <= PLACES_MAX else str(value)
+    return value.strip() if isinstance(value, str) else ""

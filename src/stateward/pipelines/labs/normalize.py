@@ -308,7 +308,10 @@ def _value_problems(seen: Observation, value: PrintedValue, within: PrintedRange
         yield NO_VALUE
     elif value.kind == "unread":
         yield VALUE_UNREAD
-    if seen.status in UNVERIFIED and value.kind != "none":
+    is_measured = value.kind in ("quantity", "interval", "titre", "ordinal") and not is_word
+    if value.kind != "none" and (
+        seen.status in UNVERIFIED or (is_measured and seen.status in NOT_YET)
+    ):
         yield NOT_FINAL
     if doubts_specimen(seen.comment):
         yield SPECIMEN_DOUBTED

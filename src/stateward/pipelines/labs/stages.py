@@ -45,7 +45,7 @@ MEANINGS = {
     "VALUE_UNREAD": "a value could not be read",
     "NO_VALUE": "a test has no value",
     "SPECIMEN_DOUBTED": "the laboratory doubts a specimen or value (hemolysed, clotted, not usable); see its remark",
-    "NOT_FINAL": "the laboratory calls a value preliminary or not yet verified",
+    "NOT_FINAL": "the laboratory calls a value preliminary, not yet verified, pending or cancelled",
     "AMBIGUOUS_NUMBER": "a number may have a decimal comma or a separator of thousands",
     "AMBIGUOUS_DATE": "a date may be day first or month first; set labs.date_order",
     "UNKNOWN_UNIT": "a unit is unknown; the value is not converted",
