@@ -491,7 +491,6 @@ class Process:
             registry=registry,
             clock=self.clock,
             new_id=around.new_id,
-            sleep=around.pass_s,
             is_alive=around.is_alive,
             on_transitions=around.witness.moved,
             config=CoordinatorConfig(

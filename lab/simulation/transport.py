@@ -309,7 +309,7 @@ class World:
         )  # fmt: skip
         coordinator = Coordinator(
             store=self.store, bus=self.bus, registry=self.registry, clock=self.clock,
-            new_id=lambda prefix: f"{prefix}_{self._name('r')}", sleep=lambda _: None,
+            new_id=lambda prefix: f"{prefix}_{self._name('r')}",
             config=CoordinatorConfig(lease_s=LEASE_S), ticks=self.ticks,
         )  # fmt: skip
         coordinator.dispatcher.local_worker = relay

@@ -19,7 +19,6 @@ def build_coordinator(app: App, machines: Sequence[str]) -> Coordinator:
         registry=app.registry,
         clock=app.clock,
         new_id=app.new_id,
-        sleep=time.sleep,
         is_alive=is_alive,
         on_transitions=TransitionLog(settings, app.registry),
         config=CoordinatorConfig(

@@ -6,7 +6,6 @@ side and any of them may die at any instruction. It never runs domain code and n
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -46,12 +45,6 @@ from stateward.engine.registry import MachineRegistry
 from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.store import Store
 from stateward.transport import Bus, InboxEvent, WorkerInfo
-
-# After a conflict another writer was first, and reading again mostly suffices. The waits grow in case writers keep
-# meeting, and end after 0.7 s because a caller waits. They are documented in docs/reference/errors.md.
-CONFLICT_WAITS_S = (0.1, 0.2, 0.4)
-
-T = TypeVar("T")
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +97,6 @@ class Coordinator:
         registry: MachineRegistry,
         clock: Callable[[], Micros],
         new_id: Callable[[str], str],
-        sleep: Callable[[float], None],
         is_alive: Callable[[WorkerInfo], bool] = lambda _: True,
         on_transitions: Callable[[Sequence[Transition], Sequence[Record]], None] | None = None,
         config: CoordinatorConfig = CoordinatorConfig(),  # noqa: B008 - frozen
@@ -117,7 +109,6 @@ class Coordinator:
         self._registry = registry
         self._clock = clock
         self._new_id = new_id
-        self._sleep = sleep
         self._is_alive = is_alive
         self._on_transitions = on_transitions
         self._config = config
@@ -286,21 +277,8 @@ class Coordinator:
     def handle(self, events: Sequence[Event]) -> list[Decision]:
         """Decide and commit these events, in one transaction; an event that changes nothing is stored with the reason.
 
-        A conflict with another writer is retried three times, after 0.1, 0.2 and 0.4 s.
+        Their records are locked before they are read, so that another writer is waited for and never met.
         """
-        return self._patiently(lambda: self._handle(events))
-
-    def _patiently(self, act: Callable[[], T]) -> T:
-        # Everything is loaded and decided again, because the conflict means that it was decided on an old version. That
-        # needs a transaction of its own: inside an outer one the failure has already doomed the outer one.
-        for wait_s in CONFLICT_WAITS_S:
-            try:
-                return act()
-            except ConcurrentModification:
-                self._sleep(wait_s)
-        return act()
-
-    def _handle(self, events: Sequence[Event]) -> list[Decision]:
         batch = Batch(now=self._clock())
         with self._store.transaction():
             batch.load(self._store, (event.record_id for event in events))
@@ -449,13 +427,11 @@ class Coordinator:
         once for both steps. Without `has_events` the inbox is not read. Without `has_waiting`, and if nothing waited
         after the last turn, only what arrives in this one is dispatched.
         """
-        return self._patiently(
-            lambda: self._turn(
-                told,
-                locked=locked,
-                has_events=has_events,
-                has_waiting=has_waiting or self.dispatcher.has_waiting,
-            )
+        return self._turn(
+            told,
+            locked=locked,
+            has_events=has_events,
+            has_waiting=has_waiting or self.dispatcher.has_waiting,
         )
 
     def lock(self, record_ids: Sequence[str], *, is_alone: bool = False) -> Locked:
@@ -481,7 +457,7 @@ class Coordinator:
         The half of a turn that decides. The simulation takes it alone, so that a process can die between the two halves
         and a record can be led through its states one by one.
         """
-        return self._patiently(lambda: self._turn((), has_events=True, is_dispatching=False))
+        return self._turn((), has_events=True, is_dispatching=False)
 
     def _turn(
         self,

@@ -84,7 +84,6 @@ class Rig:
             registry=self.registry,
             clock=self.clock,
             new_id=new_id or (lambda prefix: f"{prefix}_{next(numbers):06d}"),
-            sleep=self.clock.pass_s,
             is_alive=lambda worker: worker.id not in self.gone,
             config=CoordinatorConfig(
                 batch_max=batch_max,
