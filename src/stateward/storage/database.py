@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from stateward.core.errors import StoreOvertaken
+from stateward.core.errors import StoreError, StoreOvertaken
 from stateward.core.failpoints import Point, point
 
 Cell: TypeAlias = str | int | float | bytes | bool | None
@@ -47,6 +47,22 @@ def work_topic(worker: str) -> str:
     Where a notification costs nothing to those that it does not concern, it is the same as `TOPIC_WORK`.
     """
     return f"{TOPIC_WORK}_{hashlib.sha256(worker.encode()).hexdigest()[:16]}"
+
+
+def known_topics(topics: Iterable[str]) -> frozenset[str]:
+    """The topics, all of which there are, also of single workers."""
+    given = frozenset(topics)
+    unknown = {each for each in given.difference(TOPICS) if not each.startswith(f"{TOPIC_WORK}_")}
+    if unknown:
+        raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
+    return given
+
+
+def topics_to_hear(topics: Iterable[str]) -> frozenset[str]:
+    """The topics of a wake-up, which needs one."""
+    if not (known := known_topics(topics)):
+        raise StoreError("a wake-up needs a topic")
+    return known
 
 
 class Table(msgspec.Struct, frozen=True):

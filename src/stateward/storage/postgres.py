@@ -15,7 +15,6 @@ Each hot statement has its index, and the session is configured to use it. This 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from threading import RLock
 from typing import Any, NoReturn, TypeVar
 
 import psycopg
@@ -35,6 +34,8 @@ from stateward.storage.database import (
     Table,
     TextIndex,
     exchange_in_two,
+    known_topics,
+    topics_to_hear,
 )
 from stateward.storage.libpq import (
     Joining,
@@ -46,7 +47,6 @@ from stateward.storage.libpq import (
     to_cell,
 )
 from stateward.storage.postgres_server import (
-    DOOMED,
     LOST_IN_COMMIT,
     PostgresAsked,
     become_role,
@@ -74,8 +74,9 @@ from stateward.storage.postgres_sql import (
     requiring,
     update_sql,
 )
-from stateward.storage.postgres_wakeups import PostgresWakeup, known_topics
+from stateward.storage.postgres_wakeups import PostgresWakeup
 from stateward.storage.schema_check import changed_in_postgres
+from stateward.storage.transactions import DOOMED, Transactions
 
 RUNNER_ROLE = "stateward_runner"
 # "Turn": with a second number, so it is another lock than that of migrations.
@@ -115,7 +116,7 @@ AS_RUNNER = Queued(f"SET LOCAL ROLE {RUNNER_ROLE}", ())
 T = TypeVar("T")
 
 
-class PostgresDatabase:
+class PostgresDatabase(Transactions):
     """One connection to one database. Threads that share it take turns, one transaction at a time.
 
     With a `role` it acts as that role after login and does not migrate the schema. `before_migration` is called with
@@ -140,15 +141,12 @@ class PostgresDatabase:
         is_read_only: bool = False,
         before_migration: Callable[[int], None] = lambda _: None,
     ) -> None:
+        super().__init__()
         self._is_read_only = is_read_only
         self._parameters = connection_parameters(url, connect_s)
         self._transaction_idle_ms = max(1, round(transaction_idle_s * 1000))
         self._where = location_of(self._parameters)
         self._role = role
-        # Reentrant: a transaction holds it from begin to end, and the statements inside take it again.
-        self._lock = RLock()
-        self._depth = 0
-        self._is_doomed = False
         self._is_closed = False
         self._notified: set[str] = set()
         self._appended: list[Appended] = []  # what waits for the commit
@@ -237,44 +235,6 @@ class PostgresDatabase:
 
     # Transactions
 
-    def transaction(self) -> "PostgresTransaction":
-        """One transaction. A nested one joins it, and dooms it when it fails."""
-        return PostgresTransaction(self)
-
-    def _enter(self) -> None:
-        # The threads of a process share one connection: a transaction has it from its begin to its commit, and the
-        # same thread may enter again for a nested one.
-        self._lock.acquire()
-        try:
-            if not self._depth:
-                self._begin()
-                self._is_doomed = False
-        except BaseException:
-            self._lock.release()
-            raise
-        self._depth += 1
-
-    def _leave(self, *, is_failed: bool) -> None:
-        try:
-            if self._depth > 1:
-                self._is_doomed |= is_failed  # a caller that catches it must not commit half of it
-            elif is_failed:
-                self._undo()
-            else:
-                try:
-                    self._commit()
-                except BaseException:
-                    # One that is refused here is still open at the server: the next caller must not join it.
-                    self._undo()
-                    raise
-        finally:
-            self._depth -= 1
-            # What was notified and appended belongs to the outermost transaction, however it ended.
-            if not self._depth:
-                self._notified.clear()
-                self._appended.clear()
-            self._lock.release()
-
     @contextmanager
     def as_worker(self) -> Iterator[None]:
         """Inside a transaction: statements with the rights of the runners' role, until the `with` ends."""
@@ -346,6 +306,10 @@ class PostgresDatabase:
     def _undo(self) -> None:
         if self._session is None or not self._session.undo():
             self._drop()
+
+    def _clean_up(self) -> None:
+        self._notified.clear()
+        self._appended.clear()
 
     # Statements
 
@@ -469,10 +433,6 @@ class PostgresDatabase:
             joins = Joining(table.name, sql, len(params)) if len(keys) == 1 else None
             self._write(Queued(sql, params, joins=joins))
 
-    @property
-    def is_in_transaction(self) -> bool:
-        return self._depth > 0
-
     def require(self, condition: str, **params: object) -> None:
         """Go on as if a condition held: the server refuses what follows if it does not."""
         self._write(Queued(*number_params(requiring(condition), params)))
@@ -555,9 +515,7 @@ class PostgresDatabase:
 
     def wakeup(self, *topics: str) -> PostgresWakeup:
         """A wake-up for these topics, with a connection of its own."""
-        known = known_topics(topics)
-        if not known:
-            raise StoreError("a wake-up needs a topic")
+        known = topics_to_hear(topics)
         with self._translate_errors():
             wakeup = PostgresWakeup(self._connect, known, on_close=self._wakeups.remove)
         self._wakeups.append(wakeup)
@@ -626,24 +584,6 @@ class PostgresDatabase:
                 wakeup.close()
             self._is_closed = True
             self._drop()
-
-
-class PostgresTransaction:
-    """One transaction, as long as the `with` lasts.
-
-    A class and not a generator with @contextmanager, which costs more: this is entered for every write.
-    """
-
-    __slots__ = ("_database",)
-
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
-    def __enter__(self) -> None:
-        self._database._enter()
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._database._leave(is_failed=kind is not None)
 
 
 def migrate(url: str) -> None:

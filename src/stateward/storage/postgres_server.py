@@ -19,6 +19,7 @@ from stateward.storage.lanes import LANES_GONE
 from stateward.storage.libpq import Session, check_text
 from stateward.storage.migrations import Migration, migrations
 from stateward.storage.postgres_sql import SCHEMA
+from stateward.storage.transactions import DOOMED
 
 # The oldest that was supported when this was written, and the oldest that is tested.
 VERSION_MIN = 130_000
@@ -29,7 +30,6 @@ NETWORK = {  # a server that disappeared is noticed within half a minute; unix s
     "keepalives_count": "3",
     "tcp_user_timeout": "25000",
 }
-DOOMED = "a part of this transaction failed, so none of it is written"
 
 
 def check_server(session: Session, where: str) -> None:

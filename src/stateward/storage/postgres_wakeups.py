@@ -2,13 +2,12 @@
 
 import selectors
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 
 import psycopg
 
-from stateward.core.errors import StoreError, StoreUnreachable
-from stateward.storage.database import TOPIC_WORK, TOPICS
+from stateward.core.errors import StoreUnreachable
 from stateward.storage.libpq import Session
 from stateward.storage.postgres_sql import SCHEMA
 
@@ -92,12 +91,3 @@ class PostgresWakeup:
             self._lose()
             self._selector.close()
             self._on_close(self)
-
-
-def known_topics(topics: Iterable[str]) -> frozenset[str]:
-    """The topics, all of which there are, also of single workers."""
-    given = frozenset(topics)
-    unknown = {each for each in given.difference(TOPICS) if not each.startswith(f"{TOPIC_WORK}_")}
-    if unknown:
-        raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
-    return given

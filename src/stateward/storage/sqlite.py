@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
-from threading import RLock
 from typing import Any, NoReturn, cast
 
 import apsw
@@ -29,7 +28,6 @@ from stateward.core.failpoints import Point, point
 from stateward.core.lanes import extend
 from stateward.storage.database import (
     TOPIC_WORK,
-    TOPICS,
     UNREADABLE,
     Cell,
     Exchanged,
@@ -38,6 +36,7 @@ from stateward.storage.database import (
     Table,
     TextIndex,
     exchange_in_two,
+    topics_to_hear,
 )
 from stateward.storage.lanes import LANES_GONE
 from stateward.storage.pipe_wakeups import PipeWakeup, TopicPipes
@@ -50,6 +49,7 @@ from stateward.storage.sqlite_file import (
     refuse_special_files,
 )
 from stateward.storage.sqlite_schema import check_schema, migrate_schema, schema_version
+from stateward.storage.transactions import DOOMED, Transactions
 from stateward.storage.wal_reserve import WalReserve
 from stateward.storage.write_queue import Patience, WriteQueue
 
@@ -69,7 +69,7 @@ EXTEND_LANE = "UPDATE lanes SET count = count + ?, head = extended(head, ?) WHER
 _encode = msgspec.json.encode
 
 
-class SqliteDatabase:
+class SqliteDatabase(Transactions):
     """One connection to one file. Threads that share it take turns, one transaction at a time."""
 
     has_round_trips = False
@@ -86,13 +86,9 @@ class SqliteDatabase:
         busy_s: float = BUSY_S,
         is_read_only: bool = False,
     ) -> None:
+        super().__init__()
         self._path = str(path)
         self._is_read_only = is_read_only
-        # Reentrant: a transaction holds it from begin to end, and the statements inside take it again.
-        self._lock = RLock()
-        self._depth = 0
-        self._transaction = SqliteTransaction(self)
-        self._is_doomed = False
         self._notified: set[str] = set()
         self._broken: str | None = None
         self._wakeup_folder = None if self._path == MEMORY else Path(f"{self._path}-wake")
@@ -153,24 +149,15 @@ class SqliteDatabase:
 
     # Transactions
 
-    def transaction(self) -> "SqliteTransaction":
-        """One transaction. A nested one joins it, and dooms it when it fails."""
-        return self._transaction
-
     def as_worker(self) -> AbstractContextManager[None]:
         """Nothing: a file has no roles."""
         return nullcontext()
 
     def _begin(self) -> None:
-        try:
-            if self._is_read_only:
-                self._try("BEGIN")
-            else:
-                self._begin_writing()
-        except BaseException:
-            self._lock.release()
-            raise
-        self._depth, self._is_doomed = 1, False
+        if self._is_read_only:
+            self._try("BEGIN")
+        else:
+            self._begin_writing()
         if self._reserve is not None:
             self._reserve.keep()
 
@@ -187,28 +174,17 @@ class SqliteDatabase:
             if is_first and self._queue is not None:
                 self._queue.leave()
 
-    def _end(self, *, is_failed: bool) -> None:
-        try:
-            if is_failed:
-                self._undo()
-            else:
-                try:
-                    if self._is_doomed:
-                        raise StoreError(
-                            "a part of this transaction failed, so none of it is written"
-                        )
-                    point(Point.COMMIT_BEFORE)
-                    self._try("COMMIT")
-                    point(Point.COMMIT_AFTER)
-                except BaseException:
-                    self._undo()
-                    raise
-        finally:
-            self._depth = 0
-            # Only after the commit: a process that is woken earlier would not see what it was woken for.
-            if self._notified:
-                self._notify_now()
-            self._lock.release()
+    def _commit(self) -> None:
+        if self._is_doomed:
+            raise StoreError(DOOMED)
+        point(Point.COMMIT_BEFORE)
+        self._try("COMMIT")
+        point(Point.COMMIT_AFTER)
+
+    def _clean_up(self) -> None:
+        # Only after the commit: a process that is woken earlier would not see what it was woken for.
+        if self._notified:
+            self._notify_now()
 
     def _undo(self) -> None:
         self._notified.clear()
@@ -345,10 +321,6 @@ class SqliteDatabase:
         """Delete rows, and write others in the place of those that were there."""
         return exchange_in_two(self, old, table, rows, is_expected=is_expected)
 
-    @property
-    def is_in_transaction(self) -> bool:
-        return self._depth > 0
-
     def require(self, condition: str, **params: object) -> None:
         """Go on if a condition holds: there is no round trip to save."""
         if not self.rows(f"SELECT {condition}", **params)[0][0]:
@@ -426,12 +398,7 @@ class SqliteDatabase:
             self._pipes[topic].notify()
 
     def wakeup(self, *topics: str) -> "PipeWakeup":
-        known = {_topic_of(each) for each in topics}
-        unknown = known - set(TOPICS)
-        if unknown:
-            raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
-        if not known:
-            raise StoreError("a wake-up needs a topic")
+        known = {_topic_of(each) for each in topics_to_hear(topics)}
         with self._translate_errors():
             wakeup = PipeWakeup(self._wakeup_folder, tuple(known), on_close=self._wakeups.remove)
         self._wakeups.append(wakeup)
@@ -507,36 +474,6 @@ class SqliteDatabase:
         # Closing checkpoints, which a full or failed disk refuses. What is committed is in the WAL even so.
         with suppress(apsw.IOError, apsw.FullError):
             self._connection.close()
-
-
-class SqliteTransaction:
-    """One transaction, as long as the `with` lasts.
-
-    A class and not a generator with @contextmanager, which costs more: this is entered for every write, and mostly
-    inside another one, where it only counts. The state is that of the database, which therefore needs only one.
-    """
-
-    __slots__ = ("_database",)
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
-    def __enter__(self) -> None:
-        database = self._database
-        database._lock.acquire()
-        if database._depth:
-            database._depth += 1
-        else:
-            database._begin()
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        database = self._database
-        if database._depth > 1:
-            database._depth -= 1
-            database._is_doomed |= kind is not None
-            database._lock.release()
-        else:
-            database._end(is_failed=kind is not None)
 
 
 class SqliteAsked:
