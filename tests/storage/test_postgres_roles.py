@@ -113,7 +113,7 @@ def test_a_runner_can_do_what_a_worker_does(
     assert outputs.load_value("R1", "parse", "answer") == b"dear"
     assert heard.wait(WAIT_S)
     assert [each.event for each in Bus(database).next_events(limit=10)] == [fact]
-    assert outputs.chunks("R1", 1) == ['[{"n":1}]']
+    assert outputs.item_chunks("R1", 1) == ['[{"n":1}]']
     assert runner.rows("SELECT count(*) FROM machines") == [(0,)]
     bus.remove_worker("w1")
     assert bus.workers() == []

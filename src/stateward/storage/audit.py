@@ -173,16 +173,8 @@ class AuditLog:
         limit: int = 100,
     ) -> list[AuditEntry]:
         """Entries about one record, of one verb or actor, or about anything; newest first."""
-        wanted = {"record_id": record_id, "verb": verb, "actor": actor}
-        params = {name: value for name, value in wanted.items() if value is not None}
-        conditions = [f"{name} = :{name}" for name in params] + [_ACTS] * (verb is None)
-        found = self._database.rows(
-            f"SELECT {_COLUMNS} FROM audit_log WHERE {' AND '.join(conditions)}"
-            " ORDER BY id DESC LIMIT :limit",
-            limit=min(limit, ENTRIES_MAX),
-            **params,
-        )
-        return [_entry(row) for row in found]
+        wanted = AuditQuery(record_id=record_id, verb=verb, actor=actor)
+        return [entry for _, entry in self.find(wanted, limit=min(limit, ENTRIES_MAX))]
 
     def find(
         self, query: AuditQuery, *, place: int | None = None, is_rising: bool = False, limit: int

@@ -283,16 +283,6 @@ class Outputs:
             chunks.setdefault(attempt, []).append((int(str(count)), str(data)))
         return chunks
 
-    def chunks(self, record_id: str, version: int) -> list[str]:
-        """The items of an attempt, as JSON arrays in memory."""
-        found = self._database.rows(
-            "SELECT data FROM item_chunks WHERE record_id = :record_id AND version = :version"
-            " ORDER BY chunk",
-            record_id=record_id,
-            version=version,
-        )
-        return [str(data) for (data,) in found]
-
     def items(self, record_id: str, version: int) -> Iterator[Fields]:
         for data in self.item_chunks(record_id, version):
             if not data.startswith("{"):  # an object is what `about` returns
@@ -324,21 +314,10 @@ class Outputs:
 
     def newest_edition(self, record_id: str, *, stage: str, made: int) -> int:
         """The version under which the newest edition of an output is stored: `made` itself if it is the only one."""
-        found = self._database.rows(
-            "SELECT version, facts FROM outputs WHERE record_id = :record_id AND version < 0"
-            " AND stage = :stage ORDER BY version",
-            record_id=record_id,
-            stage=stage,
-        )
-        of_it = (
-            int(version or 0)
-            for version, facts in found
-            if _decode_facts(str(facts)).get(EDITION_OF) == made
-        )
-        return next(of_it, made)
+        return self.newest_editions([record_id]).get((record_id, stage, made), made)
 
     def newest_editions(self, record_ids: Sequence[str]) -> dict[tuple[str, str, int], int]:
-        """As `newest_edition` of all outputs of these records that have others: by record, stage and `made`."""
+        """The same of all outputs of these records that have others: by record, stage and `made`."""
         condition, params = self._database.among("record_id", record_ids)
         found: dict[tuple[str, str, int], int] = {}
         for record_id, stage, version, facts in self._database.rows(
@@ -389,15 +368,26 @@ class Outputs:
     ) -> dict[str, list[SavedFile]]:
         """The same; those of the newest edition of a stage, where an edition has files of its own."""
         condition, params = self._database.among("record_id", list(attempts))
-        edited = self._database.rows(
+        found = self._database.rows(
             f"SELECT DISTINCT record_id, stage FROM derived_files WHERE {condition} AND version < 0",
             **params,
         )
-        wanted = {record_id: dict(versions) for record_id, versions in attempts.items()}
-        for record_id, stage in ((str(each), str(stage)) for each, stage in edited):
-            if (made := wanted[record_id].get(stage)) is not None:
-                newest = self.newest_edition(record_id, stage=stage, made=made)
-                wanted[record_id][stage] = newest
+        edited = {(str(record_id), str(stage)) for record_id, stage in found}
+        if not edited:
+            return self.files_of(attempts)
+        records = sorted({record_id for record_id, _ in edited})
+        newest = {
+            key: version
+            for key, version in self.newest_editions(records).items()
+            if key[:2] in edited
+        }
+        wanted = {
+            record_id: {
+                stage: newest.get((record_id, stage, made), made)
+                for stage, made in versions.items()
+            }
+            for record_id, versions in attempts.items()
+        }
         return self.files_of(wanted)
 
     def announce_files(self, record_id: str, digests: Sequence[str], *, at: Micros) -> None:

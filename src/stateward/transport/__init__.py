@@ -332,12 +332,8 @@ class Bus:
 
     def losses(self, record_id: str, version: int) -> tuple[Loss, ...]:
         """What died with the work of this attempt so far."""
-        found = self._database.rows(
-            "SELECT body FROM work WHERE record_id = :record_id AND version = :version",
-            record_id=record_id,
-            version=version,
-        )
-        return _decode_work(str(found[0][0])).losses if found else ()
+        work = self.assigned(record_id, version)
+        return () if work is None else work.losses
 
     def reassign(self, work: Sequence[Work]) -> None:
         """Assign work that was sent before to the workers it names now.
