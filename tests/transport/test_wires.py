@@ -14,10 +14,10 @@ import redis
 from lab.brokers import Broker, nats_broker, nats_program
 from stateward.core.errors import TransportUnreachable
 from stateward.transport.connect import connect
-from stateward.transport.engine import Delivery, Parcel
+from stateward.transport.engine import GROUP, Delivery, Parcel
 from stateward.transport.nats_login import parse_nats_url
 from stateward.transport.nats_wire import NatsMessage, NatsWire, NatsWireError, publication
-from stateward.transport.redis_streams import UNREAD_MAX, _Wire
+from stateward.transport.redis_streams import CLAIM_MAX, UNREAD_MAX, _Wire
 from tests.notifications.certificates import Authority
 from tests.transport.brokers import server_of
 from tests.waiting import wait_until
@@ -251,6 +251,26 @@ def test_who_could_not_give_back_is_given_what_comes_to_a_server_that_lost_its_d
         other.close()
 
     assert [each.body for each in found] == [b"hello"]
+
+
+def test_what_a_lost_consumer_of_redis_left_behind_much_that_others_hold_is_found() -> None:
+    with server_of("redis") as url:
+        living, lost, other = (
+            connect(url, consumer=name, lease_s=60, depth_max=1000)
+            for name in ("living", "lost", "other")
+        )
+        living.publish("s", [Parcel("", b"a")] * (10 * CLAIM_MAX + 1))
+        assert len(living.receive(["s"], limit=1000, wait_s=0.0)) > 10 * CLAIM_MAX
+        living.publish("s", [Parcel("", b"b")])
+        (left,) = lost.receive(["s"], limit=1, wait_s=0.0)
+        with redis.Redis.from_url(url) as client:  # it was not heard from for an hour
+            client.xclaim("s", GROUP, "lost", 0, [left.token], idle=3_600_000, justid=True)
+
+        found = [each for _ in range(2) for each in other.receive(["s"], limit=10, wait_s=0.0)]
+
+        assert [(each.body, each.count) for each in found] == [(b"b", 2)]
+        for each in (living, lost, other):
+            each.close()
 
 
 def test_a_wire_of_redis_that_is_only_sent_to_reads_its_answers_now_and_then() -> None:

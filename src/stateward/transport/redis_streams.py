@@ -43,7 +43,8 @@ from stateward.transport.engine import (
 # Redis takes 512 MB, but such a value blocks all its other clients while it is copied.
 BYTES_MAX = 1024 * 1024
 BROADCASTS_MAX = 1000  # that are read in one step
-CLAIM_MAX = 64  # messages of lost consumers that are taken over in one step
+CLAIM_MAX = 64  # messages of lost consumers that are taken over in one step; ten times as many are looked at
+FIRST = b"0-0"  # where the list of what is leased begins, and what is said at its end
 ASK_S = 0.5  # for which the server holds a request for messages
 UNREAD_MAX = 256  # answers that lie on a connection before they are read
 BODY, BEFORE = b"body", DELIVERED.encode()
@@ -238,6 +239,7 @@ class RedisEngine:
         self._groups: set[str] = set()
         self.losses = 0
         self._claim_at: dict[str, float] = {}
+        self._claim_from: dict[str, bytes] = {}  # where the look at a stream goes on
         self._claimed: list[Delivery] = []  # that are for the next call of `receive`
         self._depths: dict[str, int] = {}
         self._channels: dict[str, Any] = {}
@@ -327,7 +329,11 @@ class RedisEngine:
         return [] if answer is None else _deliveries(answer[0])
 
     def _claim(self, streams: Sequence[str]) -> list[Delivery]:
-        """Take over what consumers left that were not heard from; asked of each stream a few times per lease."""
+        """Take over what consumers left that were not heard from.
+
+        Each stream is looked through a few times per lease, in steps: behind much that others are working on there may
+        be something that was lost.
+        """
         now = time.monotonic()
         due = [stream for stream in streams if now >= self._claim_at.get(stream, 0.0)]
         if not due:
@@ -341,13 +347,17 @@ class RedisEngine:
                 GROUP,
                 self._consumer,
                 self._lease_ms,
-                b"0-0",
+                self._claim_from.get(stream, FIRST),
                 b"COUNT",
                 CLAIM_MAX,
             )
             for stream in due
         ]
         answers = self._ensure_group(due, lambda: self._reading.ask(*commands))
+        for stream, (further, *_) in zip(due, answers, strict=True):
+            self._claim_from[stream] = further
+            if further != FIRST:
+                self._claim_at[stream] = now
         return [
             _delivery(stream, token, _fields(fields), self._count(stream, token))
             for stream, (_, entries, *_) in zip(due, answers, strict=True)
