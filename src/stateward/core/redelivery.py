@@ -11,6 +11,9 @@ import msgspec
 
 from stateward.core.model import Loss
 
+WORKER_LOST = "WORKER_LOST"
+"""The code of an attempt that is not delivered again."""
+
 
 class RedeliveryLimits(msgspec.Struct, frozen=True, kw_only=True):
     """`deliveries_max`: deaths after the document was begun. `redeliveries_max`: deliveries after the first, in all."""

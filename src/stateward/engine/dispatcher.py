@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from stateward.core.decide import start
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import COORDINATOR, Decision, Event, Loss, Micros, Record, Work, event_id
-from stateward.core.redelivery import stop_reason, workers_to_avoid
+from stateward.core.redelivery import WORKER_LOST, stop_reason, workers_to_avoid
 from stateward.engine.batch import Batch, not_paused
 from stateward.engine.capacity import Capacity, LeaseTracker, LocalWorker
 from stateward.engine.coordinator_config import CoordinatorConfig
@@ -34,13 +34,10 @@ from stateward.transport import (
 )
 from stateward.workers.routes import is_of_one_machine, source_types_of_one_machine
 
-WORKER_LOST = "WORKER_LOST"
 # After a submission that could not be handed over: while workers are busy, the next ones are not worth the look.
 HAND_OVER_PAUSE_S = 0.05
 # After a whole line was read for what other machines could do: for how many times as long it is not read again.
 PASS_PAUSE = 9
-
-
 # For how long it is known which workers there are, once they were all idle.
 IDLE_KNOWN_S = 5.0
 OVERTAKEN_PAUSE_S = 1.0  # after something was otherwise than known: other submissions come, too

@@ -20,6 +20,7 @@ from stateward.core.errors import (
 )
 from stateward.core.files import DerivedFile, file_fault
 from stateward.core.model import Fields, Micros, Work, clean_text
+from stateward.core.redelivery import WORKER_LOST
 from stateward.core.retry import retry_after_s
 from stateward.storage.outputs import Output, Outputs
 from stateward.transport.messages import FileReference, ResultMessage
@@ -29,7 +30,6 @@ from stateward.workers.routes import Routes, route_of
 from stateward.workers.sdk import Job, Runner, run_runner
 
 BAD_RESULT = "BAD_RESULT"
-WORKER_LOST = "WORKER_LOST"
 CODE_CHARS_MAX = 200
 
 

@@ -79,10 +79,7 @@ def record_counts(database: Database) -> dict[tuple[str, str], int]:
     """
     ((counted,),) = database.rows("SELECT seq FROM followers WHERE name = 'metrics'")
     if log_end(database) - int(counted or 0) > UNCOUNTED_MAX:
-        found = database.rows(
-            "SELECT machine, status, count(*) FROM records GROUP BY machine, status"
-        )
-        return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
+        return counted_records(database, "TRUE")
     counts: Counter[tuple[str, str]] = Counter()
     for machine, source, target, n in database.rows(_COUNTS):
         name, left, to = _machine_and_statuses(machine, source, target)
@@ -90,6 +87,17 @@ def record_counts(database: Database) -> dict[tuple[str, str], int]:
             counts[name, left] -= int(n or 0)
         counts[name, to] += int(n or 0)
     return {pair: n for pair, n in counts.items() if n > 0}
+
+
+def counted_records(
+    database: Database, condition: str, **params: object
+) -> dict[tuple[str, str], int]:
+    """How many records meet a condition of SQL, by machine and status; all of them are read for it."""
+    found = database.rows(
+        f"SELECT machine, status, count(*) FROM records WHERE {condition} GROUP BY machine, status",
+        **params,
+    )
+    return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
 
 
 def _machine_and_statuses(machine: object, source: object, target: object) -> tuple[str, str, str]:

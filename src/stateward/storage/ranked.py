@@ -13,7 +13,7 @@ import sys
 from array import array
 from base64 import b64decode, b64encode
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -311,14 +311,8 @@ class RankedIndex:
         wanted = ", ".join(str(int(each)) for each in numbers)
         if not wanted:
             return {}
-        found = self._database.rows(
-            "SELECT d.number, d.record_id, d.stage, d.title, d.facts FROM search_documents d"
-            f" WHERE d.machine = :of_machine AND d.number IN ({wanted})"
-            f" AND EXISTS (SELECT 1 FROM records WHERE records.id = d.record_id AND ({condition}))",
-            of_machine=machine,
-            **(params or {}),
-        )
-        return {int(row[0] or 0): _document(row) for row in found}
+        found = self._documents(machine, f"d.number IN ({wanted})", condition, params or {})
+        return {each.number: each for each in found}
 
     def of_records(
         self,
@@ -330,15 +324,20 @@ class RankedIndex:
     ) -> dict[str, IndexedDocument]:
         """The documents of these records; `condition` is over `records`, with its `params`."""
         among, given = self._database.among("d.record_id", record_ids)
+        found = self._documents(machine, among, condition, {**given, **(params or {})})
+        return {each.record_id: each for each in found}
+
+    def _documents(
+        self, machine: str, wanted: str, condition: str, params: Mapping[str, object]
+    ) -> Iterator[IndexedDocument]:
         found = self._database.rows(
             "SELECT d.number, d.record_id, d.stage, d.title, d.facts FROM search_documents d"
-            f" WHERE d.machine = :of_machine AND {among}"
+            f" WHERE d.machine = :of_machine AND {wanted}"
             f" AND EXISTS (SELECT 1 FROM records WHERE records.id = d.record_id AND ({condition}))",
             of_machine=machine,
-            **given,
-            **(params or {}),
+            **params,
         )
-        return {str(row[1]): _document(row) for row in found}
+        return map(_document, found)
 
     def count(self) -> int:
         ((count,),) = self._database.rows("SELECT count(*) FROM search_documents")

@@ -4,7 +4,7 @@ import msgspec
 
 from stateward.core.model import Record
 from stateward.core.query import Query
-from stateward.storage.counters import record_counts
+from stateward.storage.counters import counted_records, record_counts
 from stateward.storage.database import PAGE_MAX, Database
 from stateward.storage.record_rows import find_records
 from stateward.storage.search import (
@@ -83,15 +83,9 @@ class RecordQueries:
         """How many records match, by (machine, status)."""
         if query.is_empty:  # all of them, which need not be read to be counted
             return record_counts(self._database)
-        return self._counts(*where(query, kinds=names.kinds, running=names.running))
+        condition, params = where(query, kinds=names.kinds, running=names.running)
+        return counted_records(self._database, condition, **params)
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """How many records there are, by (machine, status)."""
-        return self._counts("TRUE", {})
-
-    def _counts(self, condition: str, params: dict[str, object]) -> dict[tuple[str, str], int]:
-        found = self._database.rows(
-            f"SELECT machine, status, count(*) FROM records WHERE {condition} GROUP BY machine, status",
-            **params,
-        )
-        return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
+        """How many records there are, by (machine, status): read, and not from the counters."""
+        return counted_records(self._database, "TRUE")

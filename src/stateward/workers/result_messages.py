@@ -11,10 +11,10 @@ from stateward.blobs import ArtifactStore, pieces_of
 from stateward.core.errors import ArtifactError
 from stateward.core.files import DerivedFile
 from stateward.core.model import Loss, Work
+from stateward.core.redelivery import WORKER_LOST
 from stateward.storage.outputs import Output
 from stateward.transport.messages import FileReference, ItemChunk, ResultMessage, ReturnedMessage
 
-LOST = "WORKER_LOST"
 TOO_LARGE = "RESULT_TOO_LARGE"
 
 
@@ -29,7 +29,7 @@ class ResultMessages:
     def of(self, work: Work, output: Output | None) -> ResultMessage:
         """How an attempt ended, with all that it left."""
         if output is None:
-            return self.failed(work, LOST, "its result is gone")
+            return self.failed(work, WORKER_LOST, "its result is gone")
         try:
             files = self._references(work.stage, output.files)
         except ArtifactError as error:
@@ -91,7 +91,7 @@ class ResultMessages:
     def given_up(self, work: Work, *, times: int) -> ResultMessage:
         """That an attempt was delivered too often: it may be what ends its workers."""
         message = f"its worker was lost {times} times while it ran {work.stage}"
-        return self.failed(work, LOST, message)
+        return self.failed(work, WORKER_LOST, message)
 
     def returned(self, work: Work, loss: Loss | None) -> ReturnedMessage:
         """That the process of an attempt died, or the worker that had it before this one, and another is to take it."""
