@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from lab.documents.statements.paper import width
+from stateward.pipelines.kit.pdf.corridors import with_cell_starts
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.pdf.cells import cells
-from stateward.pipelines.labs.pdf.corridors import with_cell_starts
 from tests.pipelines.labs.printing import Line, read_plain
 from tests.pipelines.two_stages import JsonRow as Row
 

@@ -78,3 +78,25 @@ def test_the_period_of_april_is_no_annual_rate(tmp_path: Path) -> None:
 
     assert read.dates == ["2026-04-02", "2026-04-05"]
     assert read.flags == []
+
+
+# Columns whose cells are parted by little more than a blank, below names of no known language.
+CLOSE: list[Texts] = [
+    [(44, "Reikningsyfirlit 01.09.2025 - 30.09.2025 ISK")],
+    [(44, "Dags. Vaxtadags. Textalykill Skyring"), (-480, "Upphaed"), (-550, "Stada")],
+    [(200, "Stada i upphafi"), (-550, "164.960,00")],
+    [(44, "02.09.2025"), (94.5, "02.09.2025"), (145, "Laun Orkuveitan"), (-480, "236.023,00"), (-550, "400.983,00")],
+    [(44, "12.09.2025"), (94.5, "12.09.2025"), (145, "Laun Jon"), (-480, "-10.423,00"), (-550, "390.560,00")],
+    [(44, "13.09.2025"), (94.5, "11.09.2025"), (145, "Debetkort Bonus"), (-480, "-240.330,00"), (-550, "150.230,00")],
+    [(44, "13.09.2025"), (94.5, "12.09.2025"), (145, "Debetkort Kronan"), (-480, "-8.566,00"), (-550, "141.664,00")],
+    [(44, "24.09.2025"), (94.5, "22.09.2025"), (145, "Millifaert Anna"), (-480, "18.863,00"), (-550, "160.527,00")],
+    [(44, "25.09.2025"), (94.5, "25.09.2025"), (145, "Debetkort Siminn"), (-480, "-3.445,00"), (-550, "157.082,00")],
+]  # fmt: skip
+
+
+def test_cells_are_parted_where_those_of_other_rows_begin_or_end(tmp_path: Path) -> None:
+    found = read_bytes(tmp_path, sheet(*CLOSE).pdf())
+
+    assert found.dates == [f"2025-09-{day}" for day in ("02", "12", "13", "13", "24", "25")]
+    assert found.canonicals[2]["value_date"] == "2025-09-11"
+    assert found.flags == []

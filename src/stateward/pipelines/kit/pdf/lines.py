@@ -133,7 +133,7 @@ def _make_cells(line: PdfLine) -> list[PdfCell]:
     cells: list[PdfCell] = []
     last: PdfWord | None = None
     for word in line.words:
-        if last is not None and _is_blank(last, word):
+        if last is not None and not word.begins_cell and _is_blank(last, word):
             cell = cells[-1]
             cell.text += " " + word.text
             cell.x1 = word.x1

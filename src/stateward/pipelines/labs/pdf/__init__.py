@@ -4,9 +4,9 @@
 which column, `wrapped` which lines are one row, `line` makes a row of a line, `rows` puts lines of a table together
 into results by what `line_kinds`, `result_lines` and `continuations` say of them, `reading` does so for whole pages,
 `below` what the line under a row says of it, `cells` takes apart what one cell holds. `columns` tells columns by what
-they hold, without headings, and `corridors` marks with which words a column begins that is hardly parted from the one
-before it, `evidence` which of two readings explains more; `halves` reads tables side by side, `flowsheet` a column for
-each test. `loose` reads lines outside of tables, `paired` rows with two results, `sentences` running text,
+they hold, without headings, and `corridors` of the kit marks with which words a column begins that is hardly parted
+from the one before it, `evidence` which of two readings explains more; `halves` reads tables side by side, `flowsheet`
+a column for each test. `loose` reads lines outside of tables, `paired` rows with two results, `sentences` running text,
 `antibiogram` letters of organisms, `blocks` tests whose parts have labels, `stacks` values below their names.
 `patients` tells whether pages are of one person, `piped` takes bars out of tables that are drawn with them, `methods`
 tells a method in brackets from the rest of a name, `own_flags` learns words of a laboratory for high and low,

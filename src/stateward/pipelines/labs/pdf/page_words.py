@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from stateward.pipelines.kit.pdf.corridors import with_cell_starts
 from stateward.pipelines.kit.pdf.lines import baseline_rows
 from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
-from stateward.pipelines.labs.pdf.corridors import with_cell_starts
 from stateward.pipelines.labs.pdf.letter_heights import with_font_heights
 from stateward.pipelines.labs.pdf.piped import without_bars
 from stateward.pipelines.labs.words import column_of, fold

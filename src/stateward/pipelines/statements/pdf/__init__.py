@@ -19,6 +19,7 @@ from stateward.pipelines.kit.failures import (
     TOO_MANY_PAGES,
     recode,
 )
+from stateward.pipelines.kit.pdf.corridors import cell_starts
 from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import lines_of
 from stateward.pipelines.kit.pdf.pages import (
@@ -160,7 +161,7 @@ def read_pdf(
             if sum(page.chars for page in scanned) < chars_min:
                 raise
             return reading_of_scan(scanned, hints)
-    lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
+    lines, margin = _lines_of(pages)
     mend_words(chain.from_iterable([*lines, margin]))
     reading = best_reading(pages, lines, margin, hints)
     if damaged := count_damaged_streams(path):
@@ -184,7 +185,7 @@ def read_pdf(
 
 def reading_of_scan(pages: Sequence[PdfPage], hints: Hints) -> StatementReading:
     """The statements of pages that OCR read: as those of a PDF, but what no balance proves is flagged."""
-    lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
+    lines, margin = _lines_of(pages)
     reading = Assembler(pages, lines, margin, hints).reading()
     reading.format = "scan"
     reading.decisions.insert(0, f"{len(pages)} pages have no text: they were read by OCR")
@@ -193,11 +194,20 @@ def reading_of_scan(pages: Sequence[PdfPage], hints: Hints) -> StatementReading:
 
 def reading_of_text(pages: Sequence[PdfPage], hints: Hints) -> StatementReading | None:
     """The statements of a text whose characters have places; None where neither headings nor balances show any."""
-    lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
+    lines, margin = _lines_of(pages)
     is_named = has_heading(lines)
     assembler = Assembler(pages, lines, margin, hints)
     reading = assembler.reading()
     return reading if is_named or assembler.is_proven else None
+
+
+def _lines_of(pages: Sequence[PdfPage]) -> tuple[list[list[StatementLine]], list[StatementLine]]:
+    """The lines of pages, in which it is marked where columns begin that stand close together; see `corridors`."""
+    lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
+    for page in lines:
+        for word in cell_starts([line.words for line in page], has_ends=True):
+            word.begins_cell = True
+    return lines, margin
 
 
 def _is_content(text: str) -> bool:
