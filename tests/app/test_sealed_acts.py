@@ -135,7 +135,7 @@ def test_what_acts_left_cannot_be_changed_unseen(make_app: Maker) -> None:
     app.eraser.hold(held, actor=ANN, reason="case 12")
     app.eraser.hold(decided, actor=ANN, reason="case 13")
     app.eraser.release(decided, actor=ANN, reason="closed")
-    app.admin.new_key("bob", role="viewer", pipelines=["upload"], expires_in_s=60.0, actor=ANN)
+    app.admin.new_key("bob", role="viewer", pipelines=["upload"], days=0.001, actor=ANN)
     key, _ = app.admin.new_key("eve", role="admin", actor=ANN)
     app.admin.revoke_key(key.id, actor=ANN)
     app.admin.new_worker_key("far", stages=["upload.*"], actor=ANN)
@@ -273,7 +273,7 @@ def test_who_paused_and_who_changed_whom_is_told_is_in_the_audit_log(make_app: M
         ("resumed", "person:bob", stage, None),
         ("webhook_added", ANN, {**about, "events": ["upload.*"], "host": "example.org"}, None),
         ("webhook_secret_rotated", ANN, about, None),
-        ("webhook_disabled", ANN, {**about, "reason": "moving"}, None),
+        ("webhook_disabled", ANN, {**about, "reason": "disabled by ann: moving"}, None),
         ("webhook_enabled", ANN, about, None),
         ("webhook_removed", "person:bob", about, None),
     ]

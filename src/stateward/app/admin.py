@@ -42,6 +42,8 @@ from stateward.storage.store import Store
 from stateward.storage.worker_keys import WorkerKey, WorkerKeys
 from stateward.transport.credentials import ALL_STAGES, WorkerCredential
 
+DAY = 86_400 * SECOND
+
 
 class Admin:
     """What the administrator of an installation does."""
@@ -77,7 +79,7 @@ class Admin:
         *,
         role: str,
         pipelines: Sequence[str] = (),
-        expires_in_s: float | None = None,
+        days: float | None = None,
         rate_per_minute: int | None = None,
         upload_bytes_max: int | None = None,
         actor: str | None = None,
@@ -91,7 +93,7 @@ class Admin:
             pipelines=tuple(self._registry.named(each).name for each in dict.fromkeys(pipelines)),
             created_at=now,
             created_by=actor or person(),
-            expires_at=None if expires_in_s is None else now + round(expires_in_s * SECOND),
+            expires_at=None if days is None else now + round(days * DAY),
             rate_per_minute=rate_per_minute,
             upload_bytes_max=upload_bytes_max,
         )

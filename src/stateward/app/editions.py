@@ -42,7 +42,7 @@ from stateward.core.model import (
     clean_text,
     timeout_message,
 )
-from stateward.core.view import flag_codes
+from stateward.core.view import document_name, flag_codes
 from stateward.definition.plugin import AUTO
 from stateward.engine.answers import REJECT, DecisionRequest
 from stateward.engine.coordinator import Submitted
@@ -443,7 +443,7 @@ class Editions:
             record.machine,
             reading.table,
             {name: str(value) for name, value in reading.hints.items()},
-            name=str(record.labels.get("filename") or record.id),
+            name=document_name(record),
         )
 
     def correct(

@@ -9,6 +9,7 @@ from hashlib import sha256
 from uuid import UUID
 
 from stateward.core.model import Json, Record, Transition, to_iso
+from stateward.core.view import document_name
 
 FORMATS = ("prov", "openlineage")
 NAMESPACE = "stateward"
@@ -29,7 +30,7 @@ def prov(record: Record, history: Sequence[Transition]) -> Json:
     """PROV-JSON: each state of the record is an entity, each transition the activity that generated it."""
     document = f"sw:{record.id}/document"
     entities: dict[str, Json] = {
-        document: {"prov:type": "document", "prov:label": _name(record)},
+        document: {"prov:type": "document", "prov:label": document_name(record)},
     }
     activities: dict[str, Json] = {}
     agents: dict[str, Json] = {}
@@ -102,7 +103,3 @@ def _run_id(record_id: str, stage: str, attempt: int) -> str:
     """A run has a UUID; this one is the same whenever it is asked for."""
     digest = sha256(f"{record_id}\x00{stage}\x00{attempt}".encode()).digest()[:UUID_BYTES]
     return str(UUID(bytes=digest, version=5))
-
-
-def _name(record: Record) -> str:
-    return str(record.labels.get("filename") or record.id)

@@ -43,6 +43,7 @@ FLAG_ADVICE = (
 )
 WAIT_STEP_S = 5.0  # a lost wake-up delays a waiting caller by no more than this
 ID_CHARS_SHOWN = 80
+NAME_CHARS_SHOWN = 80
 
 
 class Records:
@@ -122,8 +123,17 @@ class Records:
         """The derived files of a record: of the attempts that count, stage by stage."""
         return self.files_of([record]).get(record.id, [])
 
+    def file(self, record: Record, path: str) -> SavedFile:
+        """One of them, by its path `stage/name`; raises `UnknownName`."""
+        saved = self.files(record)
+        for each in saved:
+            if each.path == path:
+                return each
+        shown = clean_text(path, chars_max=NAME_CHARS_SHOWN)
+        raise UnknownName("file", shown, [each.path for each in saved])
+
     def files_of(self, records: Sequence[Record]) -> Mapping[str, list[SavedFile]]:
-        """The same for several records, by id; those without files are left out."""
+        """The derived files of several records, by id; those without any are left out."""
         made = {each.id: each.outputs for each in records if each.outputs}
         return self._outputs.newest_files_of(made) if made else {}
 

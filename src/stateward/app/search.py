@@ -26,6 +26,7 @@ from stateward.core.text_search import (
     snippet,
     tag,
 )
+from stateward.core.view import document_name
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.full_text import FoundPassage, FullTextIndex
 from stateward.storage.search import where
@@ -233,7 +234,7 @@ def _hit(
         stage=found.stage,
         item=found.item,
         kind=found.title,
-        title=str(record.labels.get("filename") or record.id),
+        title=document_name(record),
         snippet=[
             schemas.SnippetSegment(text=each.text, is_match=each.is_match)
             for each in snippet(found.text, matches(found.text, wanted.wanted))

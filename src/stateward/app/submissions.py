@@ -220,6 +220,14 @@ class Submissions:
             for each in self._plugins.candidates(path, name=name or path.name)
         )
 
+    def check_source_type(self, machine: str, given: str | None) -> None:
+        """Refuse a source type that a machine has not; with the machine `auto`, one that no machine has."""
+        own = self._plugins
+        known = own.source_type_names if machine == AUTO else own.source_types(machine)
+        if known and given is not None and given not in known:
+            shown = clean_text(given, chars_max=self._settings.limits.name_chars_max)
+            raise UnknownName("source type", shown, known)
+
     def check_labels(self, machine: str, source_type: str, labels: Mapping[str, str]) -> None:
         """Refuse a document of a source type whose labels are missing."""
         known = self._plugins.source_types(machine).get(source_type)

@@ -47,14 +47,14 @@ class LocalApp(LocalInstallation):
     def check_submission(
         self, machine: str | None, priority: str, source_type: str | None = None
     ) -> str:
-        submissions, plugins = self._app.submissions, self._app.plugins
+        submissions = self._app.submissions
         if machine in (None, AUTO):
             self._check_any_priority(priority)
-            _check_source_type(source_type, plugins.source_type_names)
+            submissions.check_source_type(AUTO, source_type or None)
             return AUTO  # what each document is, its content says
         name = self._app.registry.named(machine).name
         submissions.priority(name, priority)
-        _check_source_type(source_type, plugins.source_types(name))
+        submissions.check_source_type(name, source_type or None)
         return name
 
     def _check_any_priority(self, priority: str) -> None:
@@ -171,13 +171,9 @@ class LocalApp(LocalInstallation):
         return [file_view(record.id, each) for each in self._app.records.files(record)]
 
     def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
-        record_id = self.whole(record_id)
-        wanted = f"{stage}/{name}"
-        saved = self._app.records.files(self._app.record(record_id))
-        for each in saved:
-            if each.path == wanted:
-                return self._app.artifacts.pieces(each.file.sha256)
-        raise UnknownName("file", wanted, [each.path for each in saved])
+        record = self._app.record(self.whole(record_id))
+        saved = self._app.records.file(record, f"{stage}/{name}")
+        return self._app.artifacts.pieces(saved.file.sha256)
 
     def search_as(
         self,
@@ -418,9 +414,3 @@ def _values(corrected: Corrections | None) -> Values:
         name: list(each) if isinstance(each, tuple) else each
         for name, each in (corrected or {}).items()
     }
-
-
-def _check_source_type(given: str | None, known: Collection[str]) -> None:
-    """As the API does: a machine that has source types takes no other."""
-    if given and known and given not in known:
-        raise UnknownName("source type", given, sorted(known))

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from stateward.storage.keys import Role
 
 PAGE = 200
-DAY_S = 86_400.0
 PING_S_MAX = 75.0
 PING_POLL_S = 0.02
 
@@ -187,7 +186,7 @@ class LocalInstallation(AppProtocol):
             name,
             role=role,
             pipelines=pipelines,
-            expires_in_s=None if days is None else days * DAY_S,
+            days=days,
             rate_per_minute=rate_per_minute,
             upload_bytes_max=upload_bytes_max,
         )
@@ -241,11 +240,9 @@ class LocalInstallation(AppProtocol):
         self, webhook_id: str, *, reason: str | None = None
     ) -> schemas.WebhookDocument:
         from stateward.app.webhook_views import webhook_view
-        from stateward.core.model import plain_actor
 
-        reason_text = f"disabled by {plain_actor(self._actor)}" + (f": {reason}" if reason else "")
         return webhook_view(
-            self._app.notifications.disable(webhook_id, actor=self._actor, reason=reason_text)
+            self._app.notifications.disable(webhook_id, actor=self._actor, reason=reason)
         )
 
     def test_webhook(self, webhook_id: str) -> schemas.DeliveryDocument:

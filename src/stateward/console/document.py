@@ -13,17 +13,17 @@ import msgspec
 
 from stateward.app import App
 from stateward.console.content import Content, Form, PackedFile, packed_files, shown_as
-from stateward.core.errors import ArtifactError, UnknownName
+from stateward.core.errors import ArtifactError
 from stateward.core.files import SavedFile
 from stateward.core.machine import SOURCE_TYPE
-from stateward.core.model import Fields, Json, Record, clean_text
+from stateward.core.model import Fields, Json, Record
+from stateward.core.view import document_name
 from stateward.definition.display import ItemView, Where
 from stateward.server.audit import note_read
 from stateward.server.auth import Asked
 from stateward.storage.audit import DOCUMENT_READ
 
 PAGES_MAX = 60
-NAME_CHARS_SHOWN = 80
 PDF_TYPE = "application/pdf"
 PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
 
@@ -136,7 +136,7 @@ def shown_file(app: App, record: Record, base: str, *, file: str = "") -> ShownF
     return ShownFile(
         source=source,
         save=f"{source}?save=true",
-        name=str(record.labels.get("filename") or record.id),
+        name=document_name(record),
         content=content,
         pages=pages,
         packed=[] if content.is_shown or pages else packed_files(content.path),
@@ -159,11 +159,7 @@ def _drawn_instead(app: App, record: Record) -> str:
 
 
 def _derived_file(app: App, record: Record, path: str) -> ShownFile:
-    files = app.records.files(record)
-    found = next((each for each in files if each.path == path), None)
-    if found is None:
-        shown = clean_text(path, chars_max=NAME_CHARS_SHOWN)
-        raise UnknownName("file", shown, [each.path for each in files])
+    found = app.records.file(record, path)
     url = _file_url(record, found)
     place = app.artifacts.path(found.file.sha256)
     content = shown_as(place, media_type=found.file.media_type)

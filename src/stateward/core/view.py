@@ -65,6 +65,11 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
 
 
+def document_name(record: Record) -> str:
+    """What people call a document: the name of its file, or the id of its record."""
+    return str(record.labels.get("filename") or record.id)
+
+
 def is_at_rest(machine: Machine, record: Record) -> bool:
     """Whether nothing will happen to a record until a person acts."""
     kind = machine.kind[record.status]

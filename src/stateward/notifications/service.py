@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import SECOND, Fields, Json, Micros
+from stateward.core.model import SECOND, Fields, Json, Micros, clean_text, plain_actor
 from stateward.http_addresses import AllowedHosts
 from stateward.notifications.deliveries import Delivery, DeliveryAttempt, DeliveryState
 from stateward.notifications.email import EmailAddresses, Mailer
@@ -29,6 +29,7 @@ from stateward.notifications.messages import (
 from stateward.notifications.notifier import EmailOptions, Notifier, NotifierOptions
 from stateward.notifications.outbox import Outbox
 from stateward.notifications.sending import Sender
+from stateward.schemas.base import REASON_CHARS_MAX
 from stateward.settings import NotificationSettings, Settings
 from stateward.storage.audit import (
     WEBHOOK_ADDED,
@@ -183,8 +184,10 @@ class NotificationService:
             self._note(WEBHOOK_ENABLED, webhook_id, actor)
         return changed
 
-    def disable(self, webhook_id: str, *, actor: str, reason: str) -> Webhook:
+    def disable(self, webhook_id: str, *, actor: str, reason: str | None) -> Webhook:
         """Send nothing to an endpoint for now; what is pending becomes dead letters, which can be replayed."""
+        said = f"disabled by {plain_actor(actor)}" + (f": {reason}" if reason else "")
+        reason = clean_text(said, chars_max=REASON_CHARS_MAX)
         with self._database.transaction():
             self._outbox.cursor()
             self._endpoints.get(webhook_id)

@@ -71,9 +71,7 @@ async def stream(
     """Each event is a transition as `/records/{id}/history` shows it; its id is its `seq`."""
     service, caller = service_of(request), caller_of(request)
     if machine is not None:
-        app = service.quick.app
-        assert app is not None  # noqa: S101 - the service is open
-        own_machine(app, caller, machine)
+        own_machine(service.app, caller, machine)
     seq = int(last_event_id) if last_event_id is not None else after
     if seq == NOW:
         seq = await service.broad.ask(lambda app: app.store.log.end())

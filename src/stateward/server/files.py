@@ -15,9 +15,7 @@ from litestar.response import Stream
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import file_view
-from stateward.core.errors import UnknownName
 from stateward.core.files import SavedFile
-from stateward.core.model import clean_text
 from stateward.server import views
 from stateward.server.audit import note_read
 from stateward.server.auth import TAG_LIST, Asked, caller_of, get_visible_record, service_of
@@ -25,7 +23,6 @@ from stateward.storage.audit import DOCUMENT_READ
 from stateward.storage.idempotency import Answer
 
 BLOCK_BYTES = 256 * 1024
-NAME_CHARS_SHOWN = 80
 OCTETS = "application/octet-stream"
 SVG, PDF = "image/svg+xml", "application/pdf"
 # What a browser may be told; anything else is bytes. Of these, the first ones are shown and the others are saved.
@@ -65,13 +62,7 @@ async def get_file(
 
     def look(app: App) -> tuple[str, SavedFile]:
         record = get_visible_record(app, caller, record_id, machine=machine)
-        saved = app.records.files(record)
-        wanted = f"{stage}/{name}"
-        found = next((each for each in saved if each.path == wanted), None)
-        if found is None:
-            shown = clean_text(wanted, chars_max=NAME_CHARS_SHOWN)
-            raise UnknownName("file", shown, [each.path for each in saved])
-        return record.id, found
+        return record.id, app.records.file(record, f"{stage}/{name}")
 
     of, saved = await service.quick.ask(look)
     file = saved.file

@@ -20,7 +20,6 @@ from stateward.server.parameters import IdempotencyKey
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer
 
-DAY_S = 86_400.0
 ID_CHARS_MAX = 120
 
 
@@ -55,7 +54,7 @@ async def create(
             data.name,
             role=data.role,
             pipelines=data.pipelines,
-            expires_in_s=None if data.days is None else data.days * DAY_S,
+            days=data.days,
             rate_per_minute=data.rate_per_minute,
             upload_bytes_max=data.upload_bytes_max,
             actor=caller.actor,

@@ -107,8 +107,7 @@ async def submit_document(
     Of an archive, each file is a document: all of their records are created in one transaction.
     """
     service, caller = service_of(request), caller_of(request)
-    app = service.quick.app
-    assert app is not None  # noqa: S101 - the service is open
+    app = service.app
     # The key is claimed before the document is read: a second request with it is refused at once, not after the upload.
     claim = once_of(caller, request, key, ())
     trace = trace_of(request)

@@ -95,9 +95,9 @@ class Service:
         for thread in threads:
             thread.opened()
         self.quick, self.broad = threads[:2]
-        assert isinstance(threads[2], Writer) and self.quick.app is not None  # noqa: S101, PT018 - made just now
+        assert isinstance(threads[2], Writer)  # noqa: S101 - made just now
         self.writer = threads[2]
-        quick_app = self.quick.app
+        quick_app = self.app
         self.upload_threads = [
             DbThread(f"upload-{number}", open_app=lambda: quick_app, is_borrowed=True)
             for number in range(UPLOAD_THREADS)
@@ -121,6 +121,13 @@ class Service:
         await self._note_use()
         for thread in (*self.upload_threads, self.writer, self.broad, self.quick):
             thread.close()
+
+    @property
+    def app(self) -> App:
+        """An App for what it holds in memory, such as machines; its database is for the thread `quick`."""
+        app = self.quick.app
+        assert app is not None  # noqa: S101 - the service is open
+        return app
 
     async def aside(self, name: str, act: Callable[[App], T]) -> T:
         """Have something long done by a thread of its own, with an App of its own, while all else goes on."""

@@ -5,7 +5,7 @@ label; what it is, its content says. Whatever goes wrong on the way, nothing is 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -323,15 +323,14 @@ class UploadReceiver:
         declared = (self._pipeline, given, priority, self._is_whole)
         if declared == self._names_checked:  # mostly they all come before the document
             return
-        app = self._service.quick.app
-        assert app is not None  # noqa: S101 - the service is open
+        app = self._service.app
         if self._pipeline != AUTO:
             machine = own_machine(app, self._caller, self._pipeline)
-            _check_source_type(given, app.plugins.source_types(machine))
+            app.submissions.check_source_type(machine, given)
             if priority:
                 app.submissions.priority(machine, priority)
         elif self._is_whole:  # otherwise the pipeline may still come
-            _check_source_type(given, app.plugins.source_type_names)
+            app.submissions.check_source_type(AUTO, given)
         self._names_checked = declared
 
     async def _refusal_mid_body(self, refusal: Refusal) -> Refusal:
@@ -353,16 +352,6 @@ class UploadReceiver:
                         return
         except (TimeoutError, Refusal):
             return
-
-
-def _check_source_type(given: str | None, known: Collection[str]) -> None:
-    if known and given is not None and given not in known:
-        shown = clean_text(given, chars_max=80)
-        raise Refusal(
-            "unknown-value",
-            f"there is no source type {shown!r}; there are: {', '.join(sorted(known))}",
-            allowed=sorted(known),
-        )
 
 
 def _candidates(app: App, incoming: Incoming | None, block: bytes, *, name: str) -> list[Candidate]:

@@ -19,7 +19,6 @@ from stateward.core.model import (
     Micros,
     clean_text,
     from_iso,
-    plain_actor,
 )
 from stateward.notifications import (
     Delivery,
@@ -145,10 +144,8 @@ async def disable(
     key: IdempotencyKey = None,
 ) -> Response[schemas.WebhookDocument]:
     """What waits for it is dead, and can be replayed."""
-    given = data.reason if data is not None else None
+    reason = None if data is None else data.reason
     actor = caller_of(request).actor
-    reason_text = f"disabled by {plain_actor(actor)}" + (f": {given}" if given else "")
-    reason = clean_text(reason_text, chars_max=schemas.REASON_CHARS_MAX)
     return await _answer_change(
         request,
         webhook_id,
