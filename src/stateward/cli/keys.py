@@ -130,7 +130,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
     """
     from stateward.app.approver_links import public_url
     from stateward.app.identity import new_token
-    from stateward.console.login import link_address
+    from stateward.console.static_files import link_address
     from stateward.core.errors import UnknownName
     from stateward.core.model import SECOND, to_iso
 

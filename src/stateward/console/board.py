@@ -12,7 +12,7 @@ from stateward.console.kinds import CANCELLED_NAME, shown_kind, state_kind
 from stateward.console.layout import fragment, page
 from stateward.core.machine import Machine
 from stateward.core.model import Micros, Record
-from stateward.core.view import flag_codes
+from stateward.core.view import document_name, flag_codes
 from stateward.definition.plugin import AUTO, SourceType
 from stateward.monitoring.dashboard import MinuteActivity, QueueLength
 from stateward.server.auth import (
@@ -235,7 +235,7 @@ def row_of(app: App, record: Record) -> Row:
     )
     return Row(
         id=record.id,
-        name=str(record.labels.get("filename") or record.id),
+        name=document_name(record),
         machine=record.machine,
         status=CANCELLED_NAME if kind == CANCELLED_NAME else record.status,
         kind=kind,

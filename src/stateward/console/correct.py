@@ -15,13 +15,13 @@ from litestar.params import FromPath
 from stateward import schemas
 from stateward.app import App
 from stateward.console.document import ShownFile, shown_file
-from stateward.console.layout import HEADERS, console_of, html, page, problem_text
+from stateward.console.layout import console_of, go_on, html, page, reason_of, refused_line
 from stateward.console.record import order_columns
 from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest
 from stateward.core.machine import SOURCE_TYPE
-from stateward.core.model import Fields, Record, clean_text
-from stateward.core.view import flag_codes
+from stateward.core.model import Fields, Record
+from stateward.core.view import document_name, flag_codes
 from stateward.definition.display import Column, columns_of
 from stateward.definition.plugin import Hint
 from stateward.server.audit import note_read
@@ -111,12 +111,11 @@ async def correct(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     wanted = reread_request(given, hints, is_preview=not is_accepting)
     answer = await reread(request, record_id, wanted)
     if answer.status >= 400:
-        return html("problem_line.html", {"message": problem_text(answer)}, status=answer.status)
+        return refused_line(answer)
     found = msgspec.json.decode(answer.body, type=schemas.RereadAnswer)
     if is_accepting:
         console_of(request).forget_badges()
-        to = f"{BASE}/records/{found.successor or record_id}"
-        return Response(content=b"", headers={**HEADERS, "HX-Redirect": to}, media_type="text/html")
+        return go_on(f"{BASE}/records/{found.successor or record_id}")
     shown = await service_of(request).broad.ask(lambda app: _changes(app, record_id, found))
     return html("correct_preview.html", {"it": shown, "base": BASE, "record_id": record_id})
 
@@ -135,7 +134,7 @@ def form_of(app: App, record: Record) -> CorrectionForm:
     review = app.registry.of(record).review_in.get(record.status)
     return CorrectionForm(
         record=record,
-        name=str(record.labels.get("filename") or record.id),
+        name=document_name(record),
         flags=flag_codes(record),
         fields=[each for each in fields if each.name in own],
         others=[each for each in fields if each.name not in own],
@@ -195,7 +194,7 @@ def reread_request(
         is_reset=True,
         accept_flags="accept_flags" in given,
         remember="remember" in given,
-        reason=clean_text(given.get("reason", "").strip(), chars_max=VALUE_CHARS_MAX) or None,
+        reason=reason_of(given),
         reason_code=given.get("reason_code", "")[:CODE_CHARS_MAX] or None,
     )
 

@@ -14,9 +14,9 @@ from stateward.console.layout import (
     fragment,
     page,
     quote_value,
+    reason_of,
 )
 from stateward.core.errors import InvalidRequest
-from stateward.core.model import clean_text
 from stateward.monitoring.dashboard import ErrorCause
 from stateward.server.auth import (
     Asked,
@@ -62,7 +62,7 @@ async def acknowledge(request: Asked) -> Response[bytes]:
     form = await request.form()
     machine, cause = str(form.get("machine", "")), str(form.get("cause", ""))
     is_taken_back = form.get("undo") == "yes"
-    reason = clean_text(str(form.get("reason", "")).strip(), chars_max=2000) or None
+    reason = reason_of(form)
     if not caller.covers(machine) or not cause:
         raise InvalidRequest("there is no such cause")
 

@@ -15,19 +15,18 @@ from stateward import schemas
 from stateward.app import App
 from stateward.console.badges import open_flags
 from stateward.console.document import FileLink, ShownFile, file_links, note_shown, shown_file
-from stateward.console.layout import HEADERS, console_of, fragment, html, page, problem_text
+from stateward.console.layout import console_of, fragment, go_on, page, reason_of, refused_line
 from stateward.console.review import CheckedRows, checked_rows, row_marks
 from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import NOTES, Micros, Record, clean_text, plain_actor
-from stateward.core.view import flag_codes
+from stateward.core.view import document_name, flag_codes
 from stateward.engine.flags import ACTIONS, FlagAction, FlagDecision
 from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.server.flags import decide_flags
 from stateward.server.problems import Refusal
 
 QUEUE_MAX = 100
-REASON_CHARS_MAX = 2000
 
 
 class FlaggedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,18 +100,17 @@ async def queue_rows(request: Asked) -> Response[bytes]:
 async def decide(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     """Confirm or reject it, exactly as the API does it; then the next one."""
     form = await request.form()
-    reason = clean_text(str(form.get("reason", "")).strip(), chars_max=REASON_CHARS_MAX) or None
-    wanted = schemas.FlagRequest(action=_action(str(form.get("action", ""))), reason=reason)
+    action = _action(str(form.get("action", "")))
+    wanted = schemas.FlagRequest(action=action, reason=reason_of(form))
     version, seen = request.headers.get("if-match"), str(form.get("seen", ""))
     following = await service_of(request).broad.ask(
         lambda app: _following(app, caller_of(request), record_id, seen=seen)
     )
     answer = await decide_flags(request, record_id, wanted, if_match=version)
     if answer.status >= 400:
-        return html("problem_line.html", {"message": problem_text(answer)}, status=answer.status)
+        return refused_line(answer)
     console_of(request).forget_badges()
-    to = f"{BASE}/flags{following}?{urlencode({'decided': record_id})}"
-    return Response(content=b"", headers={**HEADERS, "HX-Redirect": to}, media_type="text/html")
+    return go_on(f"{BASE}/flags{following}?{urlencode({'decided': record_id})}")
 
 
 def _following(app: App, caller: Caller, record_id: str, *, seen: str) -> str:
@@ -146,7 +144,7 @@ def _last_decision(app: App, caller: Caller, record_id: str) -> LastDecision | N
     made = app.flags.decisions([record]).get(record_id)
     if made is None:
         return None
-    return LastDecision(id=record_id, name=_name(record), action=made.action)
+    return LastDecision(id=record_id, name=document_name(record), action=made.action)
 
 
 def _action(text: str) -> FlagAction:
@@ -169,7 +167,7 @@ def flagged_rows(app: App, caller: Caller) -> list[FlaggedRow]:
     return [
         FlaggedRow(
             id=each.id,
-            name=_name(each),
+            name=document_name(each),
             machine=each.machine,
             status=each.status,
             flags=flag_codes(each),
@@ -191,7 +189,7 @@ def look_at(app: App, caller: Caller, record_id: str) -> FlaggedWork:
     is_drawn = shown is not None and shown.is_shown
     return FlaggedWork(
         record=record,
-        name=_name(record),
+        name=document_name(record),
         flags=flag_codes(record),
         notes=_texts(record.fields.get(NOTES)),
         checked=checked,
@@ -202,10 +200,6 @@ def look_at(app: App, caller: Caller, record_id: str) -> FlaggedWork:
         can_correct=bool(app.plugins.hints(record.machine)),
         files=file_links(record, app.records.files(record)),
     )
-
-
-def _name(record: Record) -> str:
-    return str(record.labels.get("filename") or record.id)
 
 
 def _texts(value: object) -> list[str]:

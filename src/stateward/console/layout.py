@@ -28,9 +28,9 @@ from stateward import __version__
 from stateward.app.identity import new_token
 from stateward.console.badges import Badges, badges
 from stateward.console.static_files import BASE, static_base
-from stateward.core.errors import StatewardError
 from stateward.core.model import (
     SECOND,
+    Fields,
     Micros,
     clean_text,
     plain_actor,
@@ -38,6 +38,8 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.core.query import quote_text
+from stateward.schemas import REASON_CHARS_MAX
+from stateward.server.asgi import refusal_for
 from stateward.server.auth import (
     ANYBODY,
     CSRF_HEADER,
@@ -49,13 +51,12 @@ from stateward.server.auth import (
     service_of,
     session_cookie,
 )
-from stateward.server.problems import Refusal, refusal_of
+from stateward.server.problems import Refusal
 from stateward.server.service import Service
 from stateward.storage.idempotency import Answer
 
 HTML = "text/html"
 BADGES_FRESH_S = 2.0
-DETAIL_CHARS_MAX = 1000
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "font-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -253,7 +254,7 @@ def html(
 
 def error_page(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     """Whatever was raised, as a page, as a line in the page that asked, or as the way to the login."""
-    refusal = _refusal(error)
+    refusal = refusal_for(error)
     if refusal.kind.status == 500:
         service_of(request).log.error(
             f"{request.method} {request.url.path} failed", exc_info=error, kind=type(error).__name__
@@ -311,18 +312,6 @@ def page_of(request: Request[Any, Any, Any], refusal: Refusal) -> Response[Any]:
     return html("problem.html", facts, status=refusal.kind.status)
 
 
-def _refusal(error: Exception) -> Refusal:
-    if isinstance(error, Refusal):
-        return error
-    if isinstance(error, StatewardError):
-        return refusal_of(error)
-    status = getattr(error, "status_code", 500)
-    if isinstance(status, int) and 400 <= status < 500:
-        detail = clean_text(str(getattr(error, "detail", error)), chars_max=DETAIL_CHARS_MAX)
-        return Refusal("not-found" if status == 404 else "invalid-request", detail)
-    return Refusal("internal", "an unexpected error; the log of the service has the details")
-
-
 def to_login(request: Request[Any, Any, Any]) -> Response[Any]:
     """The way to the login, and back to the page after it."""
     if request.headers.get("hx-request"):
@@ -347,6 +336,31 @@ def problem_text(answer: Answer) -> str:
     """What the API said that was wrong."""
     document = msgspec.json.decode(answer.body, type=dict[str, Any])
     return str(document.get("detail") or document.get("title") or "it was refused")
+
+
+def refused_line(answer: Answer) -> Response[bytes]:
+    """What the API refused, as a line in the page that asked."""
+    return html("problem_line.html", {"message": problem_text(answer)}, status=answer.status)
+
+
+def go_on(address: str) -> Response[Any]:
+    """The page that asked goes on to another."""
+    return Response(content=b"", headers={**HEADERS, "HX-Redirect": address}, media_type=HTML)
+
+
+def tell_page(**events: Fields) -> Response[bytes]:
+    """Nothing to show: the script of the page that asked hears of these events, such as a toast."""
+    named = {f"stateward:{name}": detail for name, detail in events.items()}
+    headers = {**HEADERS, "HX-Trigger": msgspec.json.encode(named).decode()}
+    return Response(content=b"", headers=headers, media_type=HTML)
+
+
+# Forms
+
+
+def reason_of(form: Mapping[str, Any]) -> str | None:
+    """Why, as a person wrote it in a form."""
+    return clean_text(str(form.get("reason", "")).strip(), chars_max=REASON_CHARS_MAX) or None
 
 
 # Filters

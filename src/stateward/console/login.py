@@ -24,7 +24,7 @@ from stateward.server.auth import (
     check_origin,
     service_of,
 )
-from stateward.server.problems import Refusal
+from stateward.server.problems import come_back
 from stateward.server.service import Service
 from stateward.server.throttle import address_of, network_of
 from stateward.storage.audit import SIGN_IN_FAILED, SIGNED_IN, SIGNED_OUT, AuditEntry
@@ -127,11 +127,7 @@ def check_tries(request: Asked, service: Service) -> None:
     check_host(service, request.headers.get("host", ""))
     who = network_of(address_of(request, service.settings.api))
     if wait_s := service.rates.take(f"login {who}", per_minute=TRIES_PER_MINUTE):
-        raise Refusal(
-            "too-many-requests",
-            f"too many tries; come back in {wait_s:.0f} s",
-            headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
-        )
+        raise come_back(f"too many tries; come back in {wait_s:.0f} s", wait_s)
 
 
 async def _signed_in(request: Asked, service: Service, key: ApiKey, after: str) -> Response[Any]:
@@ -150,11 +146,6 @@ async def _signed_in(request: Asked, service: Service, key: ApiKey, after: str) 
     answer = redirect(after or BASE)
     set_session(service, answer, token, lasts_s=SESSION_S)
     return answer
-
-
-def link_address(url: str, token: str) -> str:
-    """The address that signs in once."""
-    return f"{url.rstrip('/')}{BASE}/enter/{token}"
 
 
 HANDLERS: list[Any] = [login, sign_in, link, enter, sign_out]

@@ -11,17 +11,11 @@ from litestar.params import FromPath, QueryParameter
 from stateward import schemas
 from stateward.app import App
 from stateward.app.doctor import Check, checks
-from stateward.console.layout import (
-    HEADERS,
-    HTML,
-    fragment,
-    page,
-)
+from stateward.console.layout import fragment, page, reason_of, tell_page
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import (
     Micros,
     Work,
-    clean_text,
 )
 from stateward.engine.system import is_alive
 from stateward.notifications import Delivery, DeliveryAttempt, Webhook
@@ -177,7 +171,7 @@ async def pause(request: Asked) -> Response[bytes]:
     """Pause a stage, or resume it: exactly as the API does it."""
     form = await request.form()
     machine, _, stage = str(form.get("what", "")).partition(".")
-    reason = clean_text(str(form.get("reason", "")).strip(), chars_max=2000) or None
+    reason = reason_of(form)
     act = machines.resume if form.get("undo") == "yes" else machines.pause
     if not machine:
         raise InvalidRequest("say what to pause")
@@ -243,9 +237,7 @@ async def letters(request: Asked, action: FromPath[str]) -> Response[bytes]:
 
 def _message_line(text: str) -> Response[bytes]:
     """A line that the page shows for a moment; what it shows besides is asked for anew."""
-    trigger = {"stateward:toast": {"value": text}, "stateward:refresh": {}}
-    headers = {**HEADERS, "HX-Trigger": msgspec.json.encode(trigger).decode()}
-    return Response(content=b"", headers=headers, media_type=HTML)
+    return tell_page(toast={"value": text}, refresh={})
 
 
 HANDLERS: list[Any] = [operations, live, pause, delivery, replay, ping, list_letters, letters]

@@ -29,10 +29,11 @@ from stateward.console.layout import (
     HEADERS,
     console_of,
     fragment,
-    html,
     page,
-    problem_text,
+    reason_of,
+    refused_line,
     seconds_between,
+    tell_page,
     value_text,
 )
 from stateward.console.static_files import BASE
@@ -46,7 +47,7 @@ from stateward.core.model import (
     Transition,
     clean_text,
 )
-from stateward.core.view import Explanation, flag_codes
+from stateward.core.view import Explanation, document_name, flag_codes
 from stateward.definition.display import (
     Column,
     columns_of,
@@ -174,7 +175,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
     why = app.records.explain(record_id)
     return Looked(
         record=found,
-        name=str(found.labels.get("filename") or found.id),
+        name=document_name(found),
         status=CANCELLED_NAME if kind == CANCELLED_NAME else found.status,
         kind=kind,
         why=why,
@@ -347,7 +348,7 @@ async def ask(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
 async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> Response[bytes]:
     """Retry, cancel, change the priority, or make a move of the machine: exactly as the API does it."""
     form = await request.form()
-    reason = clean_text(str(form.get("reason", "")).strip(), chars_max=2000) or None
+    reason = reason_of(form)
     if verb == "priority":
         number = str(form.get("priority", ""))
         if not number.isdecimal() or not 1 <= int(number) <= 10:
@@ -367,13 +368,10 @@ async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
             key=None,
         )
     if answer.status >= 400:
-        context = {"message": problem_text(answer)}
-        return html("problem_line.html", context, status=answer.status)
+        return refused_line(answer)
     console_of(request).forget_badges()
     done = {"retry": "It is tried again.", "cancel": "It is cancelled."}.get(verb, "Done.")
-    trigger = {"stateward:close": {}, "stateward:refresh": {}, "stateward:toast": {"value": done}}
-    headers = {**HEADERS, "HX-Trigger": msgspec.json.encode(trigger).decode()}
-    return Response(content=b"", headers=headers, media_type="text/html")
+    return tell_page(close={}, refresh={}, toast={"value": done})
 
 
 async def _act(
@@ -571,7 +569,7 @@ async def content(
 
 def _saved_name(record: Record) -> str:
     """The name under which a browser saves the document, as a header has it: whatever it is, it is one name."""
-    name = PurePath(str(record.labels.get("filename") or record.id)).name
+    name = PurePath(document_name(record)).name
     return quote(name or record.id, safe="", errors="replace")
 
 

@@ -1,4 +1,4 @@
-"""The files that pages load, as they lie in this package, and the address that changes with their content."""
+"""The files that pages load, as they lie in this package, and addresses that are known without the pages."""
 
 from functools import cache
 from hashlib import sha256
@@ -8,6 +8,11 @@ from stateward.definition.draw import stylesheet
 
 BASE = "/console"
 MACHINE_SHEET = "machine.css"
+
+
+def link_address(url: str, token: str) -> str:
+    """The address that signs in once; `url` is that of the service."""
+    return f"{url.rstrip('/')}{BASE}/enter/{token}"
 
 
 @cache

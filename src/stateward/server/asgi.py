@@ -57,7 +57,7 @@ from stateward.server.description import Document, describe
 from stateward.server.executors import overload_refusal
 from stateward.server.extra_routes import LoadedRoutes, PageOf
 from stateward.server.plain_calls import PlainCalls, plain_calls, respond
-from stateward.server.problems import Refusal, refusal_of
+from stateward.server.problems import Refusal, internal_error, refusal_of
 from stateward.server.resources import records_of, routes_of
 from stateward.server.service import Service
 from stateward.server.short_ids import find_records
@@ -319,7 +319,7 @@ def _problem(request: Request[Any, Any, Any], error: Exception) -> Response[Any]
     """Whatever was raised, as a problem."""
     if isinstance(error, OptionsAsked):
         return Response(content=b"", status_code=204, headers={"Allow": ", ".join(error.methods)})
-    refusal = _refusal(error)
+    refusal = refusal_for(error)
     if refusal.kind.status == 500:
         service: Service = request.app.state.service
         service.log.error(
@@ -337,7 +337,8 @@ def _is_browser(request: Request[Any, Any, Any]) -> bool:
     return request.method == "GET" and HTML in request.headers.get("accept", "")
 
 
-def _refusal(error: Exception) -> Refusal:
+def refusal_for(error: Exception) -> Refusal:
+    """What anything that was raised means to who asked."""
     match error:
         case Refusal():
             return error
@@ -349,7 +350,7 @@ def _refusal(error: Exception) -> Refusal:
             return Refusal("method-not-allowed", "see /openapi.json", headers=_allowing_head(error))
         case HTTPException():
             return _refused_by_litestar(error)
-    return Refusal("internal", "an unexpected error; the log of the service has the details")
+    return internal_error()
 
 
 def _allowing_head(error: HTTPException) -> dict[str, str]:
@@ -364,7 +365,7 @@ def _refused_by_litestar(error: HTTPException) -> Refusal:
     if error.status_code == 413:
         return Refusal("too-large", "the document of this request is too large")
     if error.status_code >= 500:
-        return Refusal("internal", "an unexpected error; the log of the service has the details")
+        return internal_error()
     faults = [
         FieldFault(
             field=str(each.get("key", "")),

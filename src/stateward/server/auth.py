@@ -30,7 +30,7 @@ from stateward.server.executors import Condition
 from stateward.server.extra_routes import ExtraRoutes
 from stateward.server.listening import LOOPBACK, is_loopback
 from stateward.server.plain_calls import whole_response
-from stateward.server.problems import Refusal
+from stateward.server.problems import Refusal, come_back
 from stateward.server.service import Service, shown_hash
 from stateward.server.short_ids import SHORT_ID, complete_ids
 from stateward.server.strict import CALLER, check_address_text, check_query
@@ -193,11 +193,8 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     try:
         own_rate = None if caller.key is None else caller.key.rate_per_minute
         if wait_s := service.rates.take(caller.id, per_minute=own_rate):
-            raise Refusal(
-                "too-many-requests",
-                f"the rate of this key is used up; come back in {wait_s:.1f} s",
-                headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
-            )
+            sentence = f"the rate of this key is used up; come back in {wait_s:.1f} s"
+            raise come_back(sentence, wait_s)
         if caller.record_id is not None:
             _check_limits(connection, handler, caller.record_id)
         elif caller.key is not None and not caller.is_assumed:
@@ -462,11 +459,7 @@ async def authenticate(
 
 def too_often(wait_s: float) -> Refusal:
     """The answer to who tries too many keys."""
-    return Refusal(
-        "too-many-requests",
-        f"too many keys from here were wrong; come back in {wait_s:.0f} s",
-        headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
-    )
+    return come_back(f"too many keys from here were wrong; come back in {wait_s:.0f} s", wait_s)
 
 
 def session_cookie(settings: ApiSettings) -> str:

@@ -269,6 +269,17 @@ class Refusal(Exception):
         return Answer(status=self.kind.status, headers=headers, body=body)
 
 
+def come_back(sentence: str, wait_s: float) -> Refusal:
+    """The refusal of one request too many, with the time after which the next is taken."""
+    headers = {"Retry-After": str(max(1, round(wait_s + 0.5)))}
+    return Refusal("too-many-requests", sentence, headers=headers)
+
+
+def internal_error() -> Refusal:
+    """The refusal where something failed that was not foreseen."""
+    return Refusal("internal", "an unexpected error; the log of the service has the details")
+
+
 def undone_since() -> Refusal:
     """The refusal to repeat, under its key, a decision that was undone: the first answer says that it is stored."""
     return Refusal(
@@ -331,7 +342,7 @@ def refusal_of(error: StatewardError) -> Refusal:
             return _unavailable(error)
         case InvalidRequest():
             return _invalid(error)
-    return Refusal("internal", "an unexpected error; the log of the service has the details")
+    return internal_error()
 
 
 def _unavailable(error: StoreError) -> Refusal:
