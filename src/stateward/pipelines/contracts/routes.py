@@ -594,8 +594,7 @@ async def _form(service: Service, caller: Caller, request: Asked) -> Form:
         ) as reception:
             return await reception.form()
     asked = _read(await _body(service, caller, request))
-    app = service.quick.app
-    assert app is not None  # noqa: S101 - the service is open
+    app = service.app
     own_machine(app, caller, CONTRACT)
     try:
         content = b64decode(asked.pdf_base64, validate=True)
