@@ -317,6 +317,29 @@ def test_words_that_are_set_letter_by_letter_stay_apart_where_they_are_set_apart
     assert peeked_texts(path) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (b"(Agreement with the lan) Tj 95 0 Td (dlord) Tj", ["Agreement with the landlord"]),
+        (b"(Widerrufsfrist) Tj 52 0 Td (: 1) Tj 9 0 Td (4 days) Tj", ["Widerrufsfrist: 14 days"]),
+        (b"(Term) Tj 80 0 Td (Price) Tj 60 0 Td (Notice) Tj", ["Term", "Price", "Notice"]),
+        (b"(12.50) Tj 29 0 Td (100.00) Tj 60 0 Td (7.00) Tj", ["12.50", "100.00", "7.00"]),
+        (b"(the term) Tj 30 -12 Td (of notice) Tj", ["the term", "of notice"]),
+    ],
+    ids=["letters that kern", "figures that kern", "cells", "cells of figures", "the next line"],
+)
+def test_a_word_that_is_set_in_parts_is_one(
+    tmp_path: Path, shown: bytes, expected: list[str]
+) -> None:
+    """A browser begins anew wherever two letters stand closer together, or farther apart, than others."""
+    path = tmp_path / "a.pdf"
+    path.write_bytes(
+        b"%PDF-1.5\n" + a_stream(6, b"BT /F1 9 Tf 1 0 0 -1 80 20 Tm " + shown + b" ET") + b"\n%%EOF"
+    )
+
+    assert peeked_texts(path) == ["\n".join(expected)]
+
+
 def test_programs_of_fonts_do_not_use_up_what_is_looked_at(tmp_path: Path) -> None:
     """Some generators write them as they are, and among so many bytes some look as if they showed a text."""
     program = b"(x) Tj " * (peek.TEXT_BYTES_MAX // 7)

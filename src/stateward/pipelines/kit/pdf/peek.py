@@ -32,7 +32,7 @@ _NO_TEXT = re.compile(
 )
 _SHOWN = re.compile(
     rb"\[((?:[^\[\]\\]|\\.)*)\]\s*TJ|(\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>)\s*(?:Tj|'|\")"
-    rb"|/([^\s/<>\[\]()]{1,60})\s+-?[\d.]{1,12}\s+Tf\b|\b(BT)\b",
+    rb"|/([^\s/<>\[\]()]{1,60})\s+-?([\d.]{1,12})\s+Tf\b|\b(BT)\b|(?<![\d.])(\d{1,5}(?:\.\d{0,12})?)\s+0\s+Td\b",
     re.DOTALL,
 )
 _OBJECT = re.compile(rb"(?<!\d)(\d{1,9})\s+\d{1,5}\s+obj\b")
@@ -62,6 +62,10 @@ _AMOUNT = re.compile(
     r"(?<![\d.,])\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d|[./-]\d)|[¥￥₩]\s?\d|\d\s?[円元원]"
 )
 THIN_CHARS = 140  # to an amount, at least, where they stand in prose: a table has one in a hundred letters, or more
+LETTER_WIDTH_MAX, LETTERS_WIDTH_MAX = (
+    0.45,
+    0.6,
+)  # of the size of a font: how far letters reach, at most
 LETTERS_MIN = 3  # of what is shown at once, on average; fewer is text that is set letter by letter
 
 GlyphMap = Mapping[int, str]
@@ -129,7 +133,7 @@ def _peek(path: Path, _version: tuple[int, int, int]) -> Peek:
             size += len(stream)
     is_whole = is_whole and size < TEXT_BYTES_MAX
     fonts = _fonts(objects, maps)
-    used = {name for content in contents for _, _, name, _ in _SHOWN.findall(content)} - {b""}
+    used = {shown[2] for content in contents for shown in _SHOWN.findall(content)} - {b""}
     if maps and used and used <= fonts[0].keys():
         texts = [_text(contents, each, {}) for each in fonts]
     else:
@@ -285,22 +289,46 @@ def _text(contents: list[bytes], fonts: Fonts, letters: GlyphMap) -> str:
 
     What is set letter by letter is joined within its text objects (`BT` to `ET`): a browser makes one of each run of
     words, so that the cells of a table stay apart. Where those are single letters too, everything is joined.
+    Words that are set in parts, because letters of them stand closer together, are joined anywhere.
     """
     objects: list[list[str]] = [[]]
+    whole: list[str] = []  # the same pieces, without the gaps inside words
     for content in contents:
-        held = letters
-        for array, single, font, begin in _SHOWN.findall(content):
+        held, size, step = letters, 0.0, 0.0
+        for array, single, font, points, begin, moved in _SHOWN.findall(content):
             if font:
-                held = fonts.get(font, letters)
+                held, size = fonts.get(font, letters), _number(points)
             elif begin:
                 objects.append([])
+            elif moved:
+                step = _number(moved)
+                continue
             else:
-                objects[-1].append("".join(_pieces(array or single, held)))
-    shown = [piece for pieces in objects for piece in pieces]
-    if not _is_by_letter(shown):
-        return "\n".join(shown)
+                text = "".join(_pieces(array or single, held))
+                last = objects[-1][-1] if objects[-1] else ""
+                if step and _goes_on(last, text, step=step, size=size):
+                    whole[-1] += text
+                else:
+                    whole.append(text)
+                objects[-1].append(text)
+            step = 0.0
+    if not _is_by_letter([piece for pieces in objects for piece in pieces]):
+        return "\n".join(whole)
     runs = ["".join(pieces) for pieces in objects if pieces]
     return ("" if _is_by_letter(runs) else "\n").join(runs)
+
+
+def _goes_on(last: str, text: str, *, step: float, size: float) -> bool:
+    """Whether a text begins where the one before it ends, on its line. Figures are of one width, and letters not."""
+    if not (last and text):
+        return False
+    is_figure = last[-1].isdigit() or text[0].isdigit()
+    slack = 0.0 if is_figure else LETTER_WIDTH_MAX
+    return step <= size * (LETTERS_WIDTH_MAX * len(last) + slack)
+
+
+def _number(digits: bytes) -> float:
+    return float(digits) if digits.count(b".") <= 1 and digits != b"." else 0.0
 
 
 def _is_by_letter(shown: list[str]) -> bool:
