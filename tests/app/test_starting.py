@@ -5,18 +5,22 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from lab.postgres import Server as PostgresServer
 from stateward.app import App, databases
-from stateward.app.databases import wait_for_database
+from stateward.app.databases import RUNNER_ROLE, wait_for_database
 from stateward.app.doctor import checks
-from stateward.core.errors import StoreUnreachable
+from stateward.core.errors import StoreOutdated, StoreUnreachable
 from stateward.engine import system
 from stateward.engine.history import export
 from stateward.settings import Settings
 from stateward.storage.database import PAGE_MAX, Database
 from stateward.storage.dead_letters import DeadLetter
+from stateward.storage.postgres import migrate
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Store
+from tests.storage.postgres_databases import empty_database
 
 
 class Server:
@@ -68,6 +72,34 @@ def test_a_port_that_stays_closed_is_not_waited_for_without_end(
         wait_for_database(settings, say=lambda _: None, sleep=slept.append)
 
     assert databases.REFUSED_S_MAX <= sum(slept) < databases.REFUSED_S_MAX + databases.PAUSE_S_MAX
+
+
+def test_a_worker_waits_for_the_coordinator_that_brings_the_schema_up_to_date(
+    settings: Settings, postgres_server: PostgresServer
+) -> None:
+    with empty_database(postgres_server) as dsn:
+        outdated = replace(settings, store=replace(settings.store, url=dsn))
+        said: list[str] = []
+
+        wait_for_database(outdated, say=said.append, role=RUNNER_ROLE, sleep=lambda _: migrate(dsn))
+
+    assert len(said) == 2
+    assert said[0].startswith("waiting for the database: ")
+
+
+def test_a_schema_that_no_one_brings_up_to_date_is_not_waited_for_without_end(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Settings, *, role: str | None = None) -> Database:
+        raise StoreOutdated(f"too old for {role}")
+
+    monkeypatch.setattr(databases, "open_database", refuse)
+    slept: list[float] = []
+
+    with pytest.raises(StoreOutdated):
+        wait_for_database(settings, say=lambda _: None, role=RUNNER_ROLE, sleep=slept.append)
+
+    assert sum(slept) >= databases.REFUSED_S_MAX
 
 
 def test_what_waiting_cannot_cure_is_raised_at_once(

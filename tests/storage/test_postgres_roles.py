@@ -11,7 +11,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from lab.postgres import Server
-from stateward.core.errors import StoreError, StoreMismatch
+from stateward.core.errors import StoreError, StoreOutdated
 from stateward.core.model import Event as Fact
 from stateward.core.model import Work
 from stateward.storage.database import TOPIC_EVENTS, work_topic
@@ -121,7 +121,7 @@ def test_a_runner_can_do_what_a_worker_does(
 
 def test_a_handle_with_a_role_does_not_migrate(postgres_server: Server) -> None:
     with empty_database(postgres_server) as dsn:
-        with pytest.raises(StoreMismatch, match="start the coordinator first"):
+        with pytest.raises(StoreOutdated, match="start the coordinator first"):
             PostgresDatabase(dsn, role=RUNNER_ROLE)
 
         assert applied(dsn) == []

@@ -5,7 +5,13 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from stateward.core.errors import InvalidRequest, StoreError, StoreMismatch, StoreUnreachable
+from stateward.core.errors import (
+    InvalidRequest,
+    StoreError,
+    StoreMismatch,
+    StoreOutdated,
+    StoreUnreachable,
+)
 from stateward.extras import missing_extra
 from stateward.settings import Settings
 from stateward.storage.database import Database
@@ -15,7 +21,7 @@ RUNNER_ROLE = "stateward_runner"
 # What a server says that will soon take connections: it starts, recovers, or its port is not open yet.
 REFUSED = "Connection refused"
 STARTING = ("starting up", "recovery", "not yet accepting", "shutting down", REFUSED)
-# A port that stays closed is a wrong address or a server that nothing starts.
+# A port that stays closed is a wrong address or a server that nothing starts; an old schema, no coordinator.
 REFUSED_S_MAX = 120.0
 PAUSE_S_MAX = 2.0
 
@@ -91,15 +97,18 @@ def wait_for_database(
     """Wait until a PostgreSQL that is starting or recovering takes connections; `say` is told once a while.
 
     For roles that stay: they may be started together with the server, or while it recovers from a crash. A port that
-    stays closed is waited for two minutes. Anything else that is wrong, such as a password, is raised at once.
+    stays closed is waited for two minutes, and so is a schema that the coordinator, started at the same time, brings up
+    to date. Anything else that is wrong, such as a password, is raised at once.
     """
     pause_s = waited_s = 0.0
     while settings.store.url.startswith("postgresql:"):
         try:
             open_database(settings, role=role).close()
-        except StoreUnreachable as error:
-            is_starting = any(words in str(error) for words in STARTING)
-            if not is_starting or (REFUSED in str(error) and waited_s >= REFUSED_S_MAX):
+        except (StoreUnreachable, StoreOutdated) as error:
+            is_old = isinstance(error, StoreOutdated)
+            is_starting = is_old or any(words in str(error) for words in STARTING)
+            is_limited = is_old or REFUSED in str(error)
+            if not is_starting or (is_limited and waited_s >= REFUSED_S_MAX):
                 raise
             if not pause_s:
                 say(f"waiting for the database: {error}")

@@ -201,6 +201,10 @@ class StoreMismatch(StoreError):
     """The file or database is not one that this version can use."""
 
 
+class StoreOutdated(StoreMismatch):
+    """The database is of an older version, or still empty, and this connection may not migrate it."""
+
+
 class SecretUnreadable(StoreError):
     """A secret that is stored encrypted was changed, or the key that it was sealed with is not here."""
 

@@ -11,6 +11,7 @@ from stateward.core.errors import (
     StoreError,
     StoreFull,
     StoreMismatch,
+    StoreOutdated,
     StoreOvertaken,
     StoreUnreachable,
 )
@@ -52,7 +53,9 @@ def become_role(session: Session, role: str) -> None:
     try:
         session.command(f'SET ROLE "{name}"')
     except (errors.InvalidParameterValue, errors.InsufficientPrivilege) as error:
-        raise StoreError(
+        # A role that does not exist may be created with the tables, by the first process that may do so.
+        is_missing = isinstance(error, errors.InvalidParameterValue)
+        raise (StoreOutdated if is_missing else StoreError)(
             f"this login cannot act as the role {role!r} ({' '.join(str(error).split())}); "
             "`stateward doctor` with the owner's login says what an administrator has to do"
         ) from error
@@ -66,7 +69,7 @@ def migrate_schema(
     if not missing:
         return
     if not is_allowed:
-        raise StoreMismatch(
+        raise StoreOutdated(
             f"the schema of {where} is older than this Stateward; start the coordinator first: "
             "it migrates the schema with its own login"
         )
