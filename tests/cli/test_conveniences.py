@@ -225,3 +225,12 @@ def test_an_exported_file_is_for_its_owner_alone_unless_it_was_there(tmp_path: P
 
     assert (tmp_path / "new.jsonl").stat().st_mode & 0o777 == 0o600
     assert shared.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_misspelt_variable_is_named_once(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STATEWARD_STORE_ULR", "postgresql://db.example/stateward")
+
+    counted = shell("counts")
+
+    assert counted.stderr.count("STATEWARD_STORE_ULR is not read; did you mean") == 1
+    assert "STATEWARD_STORE_URL?" in counted.stderr

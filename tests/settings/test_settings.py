@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stateward.core.retry import Retry
-from stateward.settings import PROFILES, Endpoint, Settings, WorkerSettings
+from stateward.settings import PROFILES, Endpoint, Settings, WorkerSettings, unread_variables
 from tests.settings.config_files import NOTHING, UPLOAD_STATES, load_text
 
 # The profiles
@@ -337,3 +337,13 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
     settings = Settings.load(environ={"STATEWARD_STORE_URL": url, "STATEWARD_DATA": "d"})
 
     assert settings.store_path == (None if path is None else Path(path))
+
+
+def test_variables_that_set_nothing_are_named() -> None:
+    read = {"STATEWARD_DATA": "d", "STATEWARD_MODEL_KEY": "k", "STATEWARD_CONFIG": "c", "HOME": "/"}
+    kubernetes = dict.fromkeys(
+        ("STATEWARD_PORT", "STATEWARD_API_SERVICE_HOST", "STATEWARD_PORT_8420_TCP_ADDR"), "10.0.0.1"
+    )
+
+    assert unread_variables({**read, **kubernetes}) == []
+    assert unread_variables({**read, "STATEWARD_STORE_ULR": "x"}) == ["STATEWARD_STORE_ULR"]

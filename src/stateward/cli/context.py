@@ -41,6 +41,7 @@ PROFILES = ("personal", "business", "enterprise")
 FILE_WORDS = frozenset({"FILE", "DIR", "LEDGER", "SET"})
 """In the name of what a command takes, as its help shows it: shells complete it as a file."""
 PROGRESS_EVERY_S = 0.1
+MISSPELT = 0.85  # how alike two names of variables are that differ in a letter or two
 A_FILE = click.Path(path_type=Path)
 T = TypeVar("T")
 C = TypeVar("C", bound="Client")
@@ -63,6 +64,7 @@ class CliContext:
             "",
         )  # an empty data folder that is looked at, and the one that is meant
         self._has_failed = False
+        self._has_warned = False
         self._progress_at = 0.0
         self._progress_chars = 0
 
@@ -75,7 +77,26 @@ class CliContext:
         """The settings that hold, or every fault in them."""
         from stateward.app import load_settings
 
+        self._warn_unread()
         return load_settings(self.config, profile=self.profile, data=self.data, server=self.server)
+
+    def _warn_unread(self) -> None:
+        """Name the variables that look like settings and are none, once: a misspelt address means another database."""
+        from difflib import get_close_matches  # rarely needed
+
+        from stateward.settings import environment_variables, unread_variables
+
+        if self._has_warned:
+            return
+        self._has_warned = True
+        for name in unread_variables():
+            near = get_close_matches(name, environment_variables(), n=1, cutoff=MISSPELT)
+            cure = (
+                f"did you mean {near[0]}?"
+                if near
+                else "write it into the settings file; the variables that are read are in its reference"
+            )
+            self._warn("unread_variable", f"the variable {name} is not read; {cure}")
 
     @contextmanager
     def app(self, *, only_reads: bool | None = None) -> Iterator["AppProtocol"]:

@@ -115,7 +115,8 @@ def settings_page() -> str:
         "A settings file is YAML. What it leaves out is taken from the profile, and what the profile leaves out "
         f"has the default listed here. Environment variables ({variables}, and "
         "`STATEWARD_CONFIG` for the file itself) override the file, and command-line options override the "
-        "environment. Unknown keys and impossible values are refused with file and line."
+        "environment. Unknown keys and impossible values are refused with file and line. A variable of another name "
+        "that begins with `STATEWARD_` is named in a warning."
     )
     rows = [
         f"| `{_cell(each.path)}` | {_cell(each.type)} | {_code(each.default)} | {_cell(each.description)} |"

@@ -18,6 +18,7 @@ from stateward.settings.load import (
     SettingsRefused,
     describe_settings,
     environment_variables,
+    unread_variables,
 )
 from stateward.settings.machines import PRIORITIES, Endpoint, MachineSettings, RecordSettings
 from stateward.settings.notifications import NotificationSettings, TelemetrySettings
@@ -73,4 +74,5 @@ __all__ = [
     "describe_settings",
     "environment_variables",
     "mask_secrets",
+    "unread_variables",
 ]

@@ -64,6 +64,10 @@ VARIABLES: dict[str, plain_values.Path] = {
 }
 VARIABLE_PREFIX = "STATEWARD_"
 _NEVER_OPTIONS = {*VARIABLES, "STATEWARD_CONFIG", CRASH_AT}  # those that no section declares
+# Kubernetes gives each container the addresses of services, under their names: ours may be called `stateward`.
+_OF_KUBERNETES = re.compile(
+    r"STATEWARD_(\w+_)?(SERVICE_(HOST|PORT\w*)|PORT(_\d+_(TCP|UDP|SCTP)\w*)?)"
+)
 _MACHINE_KEY = re.compile("[a-z][a-z0-9_]*_record")
 _PIPELINE_FILES = (".py", ".yaml", ".yml")
 
@@ -299,6 +303,17 @@ def describe_settings() -> list[SettingDescription]:
 def environment_variables() -> list[str]:
     """The variables that override a settings file, those of installed pipelines last."""
     return [*VARIABLES, *dict(variables_in(_declared_type(_plugins(None))))]
+
+
+def unread_variables(environ: Mapping[str, str] | None = None) -> list[str]:
+    """Variables that look like settings and are none: a misspelt one would leave what it sets at its default."""
+    variables = os.environ if environ is None else environ
+    if _NEVER_OPTIONS.issuperset(_own(variables)):
+        return []
+    known = {*_NEVER_OPTIONS, *environment_variables()}
+    return sorted(
+        name for name in _own(variables) if name not in known and not _OF_KUBERNETES.fullmatch(name)
+    )
 
 
 def _plugins(config: Path | None) -> tuple[Plugin, ...]:
