@@ -2,22 +2,27 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from lab.postgres import find_programs
 from stateward.app import App
 from stateward.app.backup import Backup, file_digest
 from stateward.app.backup_places import FolderPlace
+from stateward.app.key_file import key_path
 from stateward.app.restore import check_set, restore
 from stateward.cli.exit_codes import Exit
 from stateward.core.errors import InvalidRequest, StoreFull, StoreMismatch
 from stateward.core.model import SECOND
 from stateward.settings import Settings
+from stateward.storage.sealing import SETTINGS, SecretKeys
 from tests.app.backups import PAGE_BYTES, backed_up, rewritten, settings_at, submitted
 from tests.apps import Maker
 from tests.cli.shell import Shell
@@ -420,6 +425,33 @@ def use_programs_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+def test_programs_of_postgresql_are_given_the_password_that_was_sealed(
+    make_app: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    use_programs_of_the_server(monkeypatch)
+    plain = app.settings.store.url
+    sealed = SecretKeys(key_path(app.settings)).seal("s3cret", purpose=SETTINGS)
+    login, rest = plain.removeprefix("postgresql://").split("@", 1)
+    store = replace(app.settings.store, url=f"postgresql://{login}:{sealed}@{rest}")
+    given: list[str | None] = []
+
+    def run(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401 - its own words
+        given.append(how["env"].get("PGPASSWORD"))
+        return ran(command, **how)
+
+    ran = subprocess.run
+    monkeypatch.setattr(subprocess, "run", run)
+    with App(replace(app.settings, store=store)) as own:
+        made = backed_up(own, tmp_path / "dumps")
+    app.database.run("DROP SCHEMA stateward CASCADE")
+    app.close()
+    restore(tmp_path / "dumps/sets" / made.name, replace(app.settings, store=store))
+
+    assert given == ["s3cret", "s3cret"]
+
+
+@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
 def test_postgresql_is_dumped_and_refuses_to_be_overwritten(
     make_app: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -433,8 +465,10 @@ def test_postgresql_is_dumped_and_refuses_to_be_overwritten(
     place = tmp_path / "dumps/sets" / made.name
     assert (made.engine, made.records, made.documents) == ("postgresql", 1, 1)
     assert (place / "stateward.pgdump").stat().st_size > 1000
+    documents = replace(app.settings, data=str(tmp_path / "refused"))
     with pytest.raises(InvalidRequest, match="the database holds a store"):
-        restore(place, app.settings)
+        restore(place, documents)
+    assert not (tmp_path / "refused").exists()
     app.database.run("DROP SCHEMA stateward CASCADE")
     app.close()
 

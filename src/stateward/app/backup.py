@@ -41,6 +41,7 @@ from stateward.app.backup_places import (
     write_listing,
     write_private,
 )
+from stateward.app.key_file import opened_store_url
 from stateward.app.postgres_tools import POSTGRES_FILE, dump_postgres
 from stateward.blobs import pieces_of
 from stateward.core.errors import ArtifactError, InvalidRequest, StoreBroken, StoreFull
@@ -146,7 +147,7 @@ class Backup:
             write_listing(before, document_digests(self._database))
             records, transitions = _size(self._database)
             _write_erased(place / ERASED_FILE, self._database)
-            dump_postgres(self._settings.store.url, database)
+            dump_postgres(opened_store_url(self._settings), database)
             both = unique(merge(read_listing(before), document_digests(self._database)))
             listed = write_listing(place / DOCUMENTS_FILE, both)
             before.unlink()

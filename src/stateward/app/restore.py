@@ -35,6 +35,7 @@ from stateward.app.backup_places import (
     sync_tree,
 )
 from stateward.app.databases import open_database
+from stateward.app.key_file import opened_store_url
 from stateward.app.known_elsewhere import Elsewhere, compare_elsewhere, read_checkpoint_file
 from stateward.app.postgres_tools import POSTGRES_FILE, run_postgres_tool, without_password
 from stateward.blobs import ArtifactStore, pieces_of
@@ -46,6 +47,10 @@ SQLITE_FILE = "stateward.db"  # of sets before `PIECES_FORMAT`
 PIECES_FORMAT = 2
 JOURNALS = ("-wal", "-journal")  # beside an SQLite database
 UNFINISHED = ".restoring"  # in a ledger that is being copied
+DATABASE_TAKEN = (
+    "the database holds a store: name an empty one in store.url, or rename its schema first "
+    "(ALTER SCHEMA stateward RENAME TO …), or drop it if its tables are empty"
+)
 OTHER_HASH = "is not the file that was backed up: it cannot be read, or its hash is another"
 
 
@@ -95,7 +100,7 @@ def _bring_back(
     if settings.store_path is None:
         missing = _copy_documents(place, listing.split(), own, progress)
         _copy_ledger(files, made, settings)
-        _restore_postgres(database, settings.store.url)
+        _restore_postgres(database, opened_store_url(settings))
         _grant_rights(settings)
         return made, missing
     with _put_together(database, place, settings.store_path, progress) as whole:
@@ -259,9 +264,7 @@ def _restore_postgres(database: Path, url: str) -> None:
         run_postgres_tool(command, url)
     except StoreError as error:
         if "already exists" in str(error):  # one transaction: nothing of it was written
-            raise InvalidRequest(
-                "the database holds a store: name an empty one, or rename its schema first"
-            ) from error
+            raise InvalidRequest(DATABASE_TAKEN) from error
         raise
 
 
@@ -283,6 +286,12 @@ def _refuse_other_engine(made: BackupSet, settings: Settings) -> None:
 def _refuse_store(settings: Settings) -> None:
     """What is here is never overwritten, whatever it is."""
     path = settings.store_path
+    if settings.store.url.startswith("postgresql:"):
+        from stateward.storage.postgres import has_schema
+
+        # Here, and not when the dump is brought back: all documents would have been copied by then.
+        if has_schema(opened_store_url(settings)):
+            raise InvalidRequest(DATABASE_TAKEN)
     if path is not None and path.exists():
         raise InvalidRequest(
             f"there is a store at {path}: name another data folder, or move this one away first; if a restore made it "

@@ -591,6 +591,23 @@ def migrate(url: str) -> None:
     PostgresDatabase(url).close()
 
 
+def has_schema(url: str) -> bool:
+    """Whether the database holds our schema already, whatever is in it; it is only looked at."""
+    parameters = connection_parameters(url, CONNECT_S)
+    where = location_of(parameters)
+    try:
+        with psycopg.connect(make_conninfo("", **parameters), autocommit=True) as connection:
+            return (
+                connection.execute(
+                    "SELECT 1 FROM pg_namespace WHERE nspname = %s", (SCHEMA,)
+                ).fetchone()
+                is not None
+            )
+    except psycopg.Error as error:
+        ours = translate_error(error, where, is_lost=False, unreachable="")
+        raise ours or error from error
+
+
 def _deleting(table: Table, keys: Sequence[Row], by: Sequence[str]) -> tuple[str, Columns]:
     # A key that is not among the columns we write is a number that the database assigns itself.
     names = tuple(by) or table.key
