@@ -48,7 +48,6 @@ from msgspec.structs import replace
 from stateward.core.model import SECOND, Micros, clean_text
 from stateward.workers import child_main as inside
 from stateward.workers import child_protocol as protocol
-from stateward.workers import processes
 from stateward.workers.child_attempt import (
     BROKE_PROTOCOL,
     LOAD_S_MAX,
@@ -57,6 +56,7 @@ from stateward.workers.child_attempt import (
     JobOrder,
     order_frames,
 )
+from stateward.workers.child_processes import RUNNER_DIED, ChildProcesses, cause_of_death
 from stateward.workers.confinement import Grants
 from stateward.workers.inputs import FILE_BYTES_LEAST, InputFolder, scratch_size
 from stateward.workers.results import (
@@ -99,7 +99,6 @@ RECALL_S = 0.05
 PEEK_S_MIN, PEEK_S_MAX = 0.001, 0.01
 # The weight of the newest job in the estimate of how long jobs take.
 NEWEST_SHARE = 0.2
-RUNNER_DIED = "RUNNER_DIED"
 # After these the process may be short of memory, half shut down, or full of files: it is not reused.
 SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
 _replies: "msgspec.json.Decoder[protocol.Reply]" = msgspec.json.Decoder(protocol.Reply)
@@ -160,11 +159,8 @@ class Child:
         self._peek_at = -math.inf
         self.ran_s = 0.0
         """How long the job of the last result ran, by what the child says; for estimates only."""
-        self._tasks_before = 0  # processes and threads before the job; libraries keep some
-        self._lone = processes.LoneRunner(born.process.pid)
+        self._processes = ChildProcesses(born.process)
         self._is_closed = False
-        # The processes were killed; must not happen twice, see `_end_processes`.
-        self._is_ended = False
         self._is_orphaned = False  # the supervisor died without a report
 
     @classmethod
@@ -424,8 +420,8 @@ class Child:
         """
         if not self._is_closed:
             self._is_closed = True
-            self._end_processes()
-            self._lone.close()
+            self._processes.end(is_orphaned=self._is_orphaned)
+            self._processes.close()
             self._wire.close()
             for fd in (
                 self._permits_reader,
@@ -490,7 +486,7 @@ class Child:
         if isinstance(reply, protocol.Ready) and self.layers is None:
             self.layers = reply.layers
             # Threads that the imports started are not counted against a job.
-            self._tasks_before = _tasks(processes.descendants(self.pid))
+            self._processes.count_between_jobs()
             if self._attempts:
                 self._send()
             return None
@@ -539,7 +535,7 @@ class Child:
         self._jobs_done += 1
         is_noisy = self._drain_output(attempt)
         self._batch_max = 1 if is_stopped or is_noisy else min(2 * self._batch_max, BATCH_MAX)
-        count = self._count_own()
+        count = self._processes.count_between_jobs()
         if count > 1:  # the runner itself is one
             left = f"the runner left {count - 1} processes; they are killed"
             attempt.log.write("warning", left, {})
@@ -550,19 +546,11 @@ class Child:
             self.close()
         return attempt.with_log(result)
 
-    def _count_own(self) -> int:
-        """How many processes there are below the supervisor; notes their threads, which the next job does not count."""
-        threads = self._lone.thread_count()
-        if threads is not None:
-            self._tasks_before = threads
-            return 1
-        tree = processes.descendants(self.pid)
-        self._tasks_before = _tasks(tree)
-        return len(tree)
-
     def _kill(self, code: str, message: str, *, is_death: bool = False) -> Failed | None:
         """Kill the child; the failure of its job, if it had one. `is_death`: the process had died by itself."""
-        self._end_processes()  # before the output is drained, or it could go on writing
+        self._processes.end(
+            is_orphaned=self._is_orphaned
+        )  # before the output is drained, or it could go on writing
         attempt, has_begun = self._attempt, self.has_begun
         with contextlib.suppress(ProtocolViolation):  # it is ended for another reason
             self._read_lines(self._attempts)
@@ -586,14 +574,14 @@ class Child:
         if self._results:
             return self._next_result()
         is_loading = self.layers is None
-        code, message = _cause(status, self._limits, is_loading=is_loading)
+        code, message = cause_of_death(status, self._limits, is_loading=is_loading)
         # A process that ends by itself, or by a limit, was ended by its runner: only a signal may come from outside.
         is_death = os.WIFSIGNALED(status) and code in (protocol.NOT_LOADED, RUNNER_DIED)
         return self._kill(code, message, is_death=is_death)
 
     def _count_processes(self) -> Failed | None:
         """Enforce `processes_max` here: RLIMIT_NPROC counts all tasks of a user, not those of a job."""
-        tasks = _tasks(processes.descendants(self.pid)) - self._tasks_before
+        tasks = self._processes.tasks_of_job()
         most = self._limits.processes_max
         if tasks <= most:
             return None
@@ -607,7 +595,7 @@ class Child:
         """Enforce `scratch_bytes_max` here: the kernel bounds one file (RLIMIT_FSIZE), not a folder of one process."""
         most = self._limits.scratch_bytes_max
         began = time.perf_counter()
-        size = scratch_size(self._scratch, processes.descendants(self.pid), bytes_max=most)
+        size = scratch_size(self._scratch, self._processes.below(), bytes_max=most)
         if (
             self._attempt is not None
         ):  # many small files take long to look at; others wait for this loop
@@ -619,26 +607,6 @@ class Child:
             f"the runner filled its scratch folder; the limit is {most} bytes (worker.scratch_bytes_max), "
             f"each file counting as at least {FILE_BYTES_LEAST} bytes",
         )
-
-    def _end_processes(self) -> None:
-        """Kill the tree below the supervisor; the supervisor kills what escaped and then exits.
-
-        The supervisor gets SIGTERM rather than SIGKILL: orphans are moved to it, so it must outlive
-        them to find them all. Only once: after the supervisor was waited for, its pid may be that of
-        an unrelated process.
-        """
-        if self._is_ended:
-            return
-        self._is_ended = True
-        processes.kill_descendants(self.pid)
-        if self._is_orphaned:
-            # It was killed: its orphans went to init, but those of its session are found.
-            for pid in processes.members_of(self.pid):
-                _signal(pid, signal.SIGKILL)
-        elif not self._process.has_ended:
-            _signal(self.pid, signal.SIGTERM)
-            # A runner may have stopped it; stopped, it takes no SIGTERM.
-            _signal(self.pid, signal.SIGCONT)
 
     def _read_output(self) -> int:
         """Read what the job printed; how much.
@@ -715,45 +683,3 @@ def _decode(decoder: "msgspec.json.Decoder[T]", payload: bytes) -> T:
         return decoder.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise ProtocolViolation(f"it sent what is not a message: {error}") from error
-
-
-def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:
-    """The code and message of a process that ended in the middle of its job.
-
-    While it loads, every death is a fault of the pipelines: no document has been opened by then.
-    """
-    sign = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
-    ended = f"exited with code {code}" if sign is None else f"was killed by {_signal_name(sign)}"
-    if is_loading:
-        return protocol.NOT_LOADED, f"the process {ended} while it loaded the pipelines"
-    if sign == signal.SIGXCPU:
-        limit = "" if limits.cpu_s is None else f" of {limits.cpu_s:g} s"
-        return "CPU_LIMIT", f"the runner used up its processor time{limit} (worker.cpu_seconds)"
-    if code == protocol.EXIT_MEMORY:
-        limit = f"the limit is {limits.memory_bytes} bytes (worker.memory_bytes)"
-        return "MEMORY_LIMIT", f"ran out of memory; {limit}"
-    if code == protocol.EXIT_CHANNEL:
-        return BROKE_PROTOCOL, "the runner broke the channel to its worker"
-    if sign is None:
-        return "RUNNER_EXITED", f"the runner's process {ended}; a runner returns or raises"
-    hint = "; is the machine out of memory?" if sign == signal.SIGKILL else ""
-    return RUNNER_DIED, f"the runner's process {ended}{hint}"
-
-
-def _tasks(pids: Iterable[int]) -> int:
-    """How many processes and threads these are together; a bomb of threads does the same harm."""
-    return sum(map(processes.thread_count, pids))
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _signal(pid: int, sign: signal.Signals) -> None:
-    """Send a signal to a process that may be gone, or may have become another user's."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, sign)
