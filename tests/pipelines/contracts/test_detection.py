@@ -351,6 +351,17 @@ def test_programs_of_fonts_do_not_use_up_what_is_looked_at(tmp_path: Path) -> No
     assert peeked_texts(path) == ["CONFIDENTIALITY AGREEMENT"]
 
 
+def test_letters_that_are_drawn_do_not_use_up_what_is_looked_at(tmp_path: Path) -> None:
+    """A browser draws each letter of a font with many weights in a stream of its own."""
+    drawn = zlib.compress(b"1680 0 67 -10 990 1460 d1 100 0 m 200 0 l f")
+    letters = [a_stream(at, drawn) for at in range(7, 8 + peek.STREAMS_MAX)]
+    text = a_stream(6, b"BT (CONFIDENTIALITY AGREEMENT) Tj ET")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"%PDF-1.5\n" + b"\n".join([*letters, text]) + b"\n%%EOF")
+
+    assert peeked_texts(path) == ["CONFIDENTIALITY AGREEMENT"]
+
+
 def test_a_stream_that_is_written_in_letters_is_read(tmp_path: Path) -> None:
     """As reportlab and some scanners' software write it: packed, then ASCII85, over several lines."""
     stored = a85encode(zlib.compress(b"BT (CONFIDENTIALITY AGREEMENT) Tj ET"), wrapcol=20) + b"~>"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 BYTES_MAX = 4 * 1024 * 1024  # of the file
 STREAMS_MAX = 120
+GLYPHS_MAX = 2000  # streams that draw one letter, of fonts made of such (Type 3): they show no text
 STREAM_BYTES_MAX = 64 * 1024  # of a stream, inflated
 DRAWN_BYTES_MAX = 4 * 1024 * 1024  # of a stream, inflated, that draws before any text
 DRAWN_MAX = 2  # such streams of a file
@@ -30,6 +31,7 @@ _END, _END_BYTES_MAX = b"%%EOF", 2048  # a file that was cut off lacks it
 _NO_TEXT = re.compile(
     rb"/Subtype\s*/(?:Image|Type1C|CIDFontType0C|OpenType|XML)\b|/(?:DCT|CCITTFax|JBIG2|JPX)Decode\b|/Length1\b"
 )
+_IS_GLYPH = re.compile(rb"\s*(?:-?[\d.]{1,20}\s+){2}(?:d0|(?:-?[\d.]{1,20}\s+){4}d1)\s")
 _SHOWN = re.compile(
     rb"\[((?:[^\[\]\\]|\\.)*)\]\s*TJ|(\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>)\s*(?:Tj|'|\")"
     rb"|/([^\s/<>\[\]()]{1,60})\s+-?([\d.]{1,12})\s+Tf\b|\b(BT)\b|(?<![\d.])(\d{1,5}(?:\.\d{0,12})?)\s+0\s+Td\b",
@@ -195,7 +197,7 @@ def _streams(data: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
 
     None instead of what cannot be unpacked, or is left out.
     """
-    seen = drawn = 0
+    seen = drawn = glyphs = 0
     for found in _STREAM.finditer(data):
         before = data[max(0, found.start() - _DICTIONARY_BYTES_MAX) : found.start()]
         dictionary = before.rpartition(b"obj")[2]
@@ -214,6 +216,10 @@ def _streams(data: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
                 shown = decode(stored)
             except (zlib.error, ValueError):
                 continue
+            if glyphs < GLYPHS_MAX and _IS_GLYPH.match(shown):
+                glyphs += 1
+                seen -= 1
+                break
             is_drawn = decode is _inflate and _begins_with_drawing(dictionary, shown)
             drawn += is_drawn
             if is_drawn and drawn <= DRAWN_MAX:
