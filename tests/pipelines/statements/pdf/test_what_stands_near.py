@@ -161,6 +161,21 @@ def test_a_list_of_cheques_that_stand_in_a_table_with_balances_books_none_again(
     assert found.flags == []
 
 
+@pytest.mark.parametrize(
+    ("total", "flags"), [("346.50", []), ("346.00", ["BOOKING_UNPROVEN"])], ids=["sum", "no sum"]
+)
+def test_a_list_may_number_its_rows_by_any_name_and_end_with_their_sum(
+    tmp_path: Path, total: str, flags: list[str]
+) -> None:
+    heading: Line = [(44, "Draft #"), (126, "Date"), (-295, "Amount")]
+    found = read(
+        tmp_path, *ACCOUNTS, CHEQUES[0], heading, *CHEQUES[2:], [(126, "2 drafts"), (-295, total)]
+    )
+
+    assert [flag for flag in found.flags if flag == "BOOKING_UNPROVEN"] == flags
+    assert (found.flags == []) is (flags == [])
+
+
 def test_a_list_with_a_cheque_that_stands_nowhere_else_is_kept_and_doubted(tmp_path: Path) -> None:
     found = read(tmp_path, *ACCOUNTS, *CHEQUES, [(44, "120"), (126, "FEB 27"), (-295, "11.00")])
 

@@ -30,7 +30,8 @@ def repeated_rows(sections: Iterable[Sequence[DraftRow]]) -> tuple[set[int], int
     repeated: set[int] = set()
     doubted = 0
     for rows in bare if booked else ():
-        if _count_repeated(rows, booked, set.issubset) == len(rows):
+        listed = [entry for entry in rows if not _is_sum_of(entry, rows)]
+        if listed and _count_repeated(listed, booked, set.issubset) == len(listed):
             repeated |= set(map(id, rows))
         else:
             doubted += _count_repeated(rows, booked, set.intersection)
@@ -55,11 +56,29 @@ def _count_repeated(
     return count
 
 
+def _is_sum_of(entry: DraftRow, rows: Sequence[DraftRow]) -> bool:
+    """Whether a row without a date of its own has the sum of the others of its list: `2 drafts 497.50`."""
+    others = [_figures(other) for other in rows if other is not entry]
+    return (
+        not entry.is_dated
+        and len(others) > 1
+        and sum(map(_whole, others)) == _whole(_figures(entry))
+    )
+
+
+def _whole(figures: str) -> int:
+    return int(figures or 0)
+
+
 def _key(entry: DraftRow) -> Key:
+    return entry.date, _figures(entry)
+
+
+def _figures(entry: DraftRow) -> str:
     amount = next((text for role, text in entry.money.items() if role != vocab.BALANCE), "")
-    return entry.date, "".join(filter(str.isdigit, amount))
+    return "".join(filter(str.isdigit, amount))
 
 
 def _words(entry: DraftRow) -> set[str]:
-    text = " ".join([*entry.texts, *entry.references, *entry.parties])
+    text = " ".join([*entry.texts, *entry.references, *entry.parties, *entry.more.values()])
     return {word.casefold() for word in _WORD.findall(text)}
