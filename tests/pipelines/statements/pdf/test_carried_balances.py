@@ -56,3 +56,33 @@ def test_a_carried_sum_of_rows_is_no_balance_from_which_others_lead(tmp_path: Pa
     )
 
     assert found.flags == []
+
+
+@pytest.mark.parametrize(
+    ("again", "flags"),
+    [("238.00", []), ("237.00", ["PAGE_MISSING", "NOT_RECONCILED"])],
+    ids=["same", "other"],
+)
+def test_a_balance_that_a_page_hands_to_the_next_one_is_no_closing_balance(
+    tmp_path: Path, again: str, flags: list[str]
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Date of Statement 14 Mar 2025")],
+            HEADING,
+            [(60, "02 Mar 2025"), (130, "BALANCE FORWARD"), (-560, "500.00")],
+            [(60, "03 Mar 2025"), (130, "Rent"), (-400, "171.00"), (-560, "329.00")],
+            [(60, "04 Mar 2025"), (130, "Shop"), (-400, "91.00"), (-560, "238.00")],
+            [(130, "BALANCE CARRIED FORWARD"), (-560, "238.00")],
+        ],
+        [
+            HEADING,
+            [(130, "BALANCE FORWARD"), (-560, again)],
+            [(60, "09 Mar 2025"), (130, "Cinema"), (-400, "20.00"), (-560, "218.00")],
+            [(60, "12 Mar 2025"), (130, "Grocer"), (-400, "30.00"), (-560, "188.00")],
+        ],
+    )
+
+    assert found.amounts == ["-171.00", "-91.00", "-20.00", "-30.00"]
+    assert found.flags == flags

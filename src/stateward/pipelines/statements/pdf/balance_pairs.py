@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import zip_longest
 
 from stateward.pipelines.kit import dates
 from stateward.pipelines.statements import interpret
@@ -38,6 +39,24 @@ def balance_pairs(facts: Sequence[PrintedFact], terms: ReadingTerms) -> list[Bal
     pairs = [(left, right) for left in lefts for right in rights if not _is_one(left, right)]
     pairs += [(last, None)] if not openings and last else []
     return pairs[:PAIRS_MAX]
+
+
+def without_handovers(facts: Sequence[PrintedFact], rows: Sequence[DraftRow]) -> list[PrintedFact]:
+    """The balances without those that a page hands to the next one, on which further rows stand.
+
+    `Balance carried forward` below the rows of a page is the end of a statement only if no page goes on with it.
+    """
+    last = max(((entry.page, entry.line) for entry in rows), default=(0, 0))
+    return [
+        fact
+        for fact, after in zip_longest(facts, facts[1:])
+        if after is None
+        or fact.kind != vocab.CLOSING
+        or after.kind != vocab.OPENING
+        or not (0 < fact.page < after.page and (after.page, after.line) < last)
+        or not vocab.is_carrying(fact.kind, fact.label)
+        or _figures(fact.value) != _figures(after.value)
+    ]
 
 
 def is_of_other_account(

@@ -24,6 +24,7 @@ from stateward.pipelines.statements.pdf.balance_pairs import (
     balance_pairs,
     leading_end,
     matching_pair,
+    without_handovers,
 )
 from stateward.pipelines.statements.pdf.rows import (
     NO_DAYS,
@@ -410,8 +411,9 @@ def _has_short_years(printed: Iterable[str]) -> bool:
 def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> TriedReading:
     rows = reading.make(draft.rows)
     lines, unread = _values(rows, terms)
-    own = balance_pairs(draft.facts, terms)
-    shared = balance_pairs(draft.facts + draft.shared, terms)
+    facts = without_handovers(draft.facts, draft.rows)
+    own = balance_pairs(facts, terms)
+    shared = balance_pairs(facts + draft.shared, terms)
     total = sum((line.amount for line in lines), Decimal(0))
     opening, closing = (
         matching_pair(own, total)
