@@ -27,9 +27,8 @@ from stateward.client.steps import (
     Rows,
     Steps,
     Stream,
-    default_headers,
+    connection_options,
     refuse,
-    tls_context,
 )
 
 
@@ -45,13 +44,7 @@ class AsyncClient(Operations):
         tries: int = TRIES_MAX,
     ) -> None:
         super().__init__(url, tries=tries)
-        self._http = httpx2.AsyncClient(
-            base_url=self._url,
-            headers=default_headers(key),
-            timeout=timeout_s,
-            follow_redirects=False,
-            verify=tls_context(self._url),
-        )
+        self._http = httpx2.AsyncClient(**connection_options(self._url, key, timeout_s))
 
     async def __aenter__(self) -> Self:
         return self

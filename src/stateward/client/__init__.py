@@ -19,7 +19,9 @@ from typing import Any, Self, TypeVar
 
 import httpx2
 
-from stateward.client.operations import Operations
+from stateward.client.administration import AdministrationOperations
+from stateward.client.records import RecordOperations
+from stateward.client.reviews import ReviewOperations
 from stateward.client.steps import (
     TIMEOUT_S,
     TRIES_MAX,
@@ -31,13 +33,16 @@ from stateward.client.steps import (
     Source,
     Steps,
     Stream,
-    default_headers,
+    connection_options,
     refuse,
-    tls_context,
 )
 
 __all__ = ["ApiProblem", "Client", "Operations", "ServerUnreachable", "Source"]
 T = TypeVar("T")
+
+
+class Operations(RecordOperations, ReviewOperations, AdministrationOperations):
+    """Every operation of the API that is of no pipeline in particular, each defined once for every kind of client."""
 
 
 class Client(Operations):
@@ -52,13 +57,7 @@ class Client(Operations):
         tries: int = TRIES_MAX,
     ) -> None:
         super().__init__(url, tries=tries)
-        self._http = httpx2.Client(
-            base_url=self._url,
-            headers=default_headers(key),
-            timeout=timeout_s,
-            follow_redirects=False,
-            verify=tls_context(self._url),
-        )
+        self._http = httpx2.Client(**connection_options(self._url, key, timeout_s))
 
     def __enter__(self) -> Self:
         return self

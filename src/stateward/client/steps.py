@@ -239,10 +239,18 @@ def problem_of(answer: httpx2.Response) -> schemas.Problem | None:
 # Requests
 
 
-def default_headers(key: str | None) -> dict[str, str]:
-    """What every request to the service carries."""
+def connection_options(url: str, key: str | None, timeout_s: float) -> dict[str, Any]:
+    """How a client of httpx2, of either kind, reaches the service, and what each of its requests carries."""
     headers = {"Accept": "application/json", "User-Agent": "stateward-client"}
-    return headers if key is None else {**headers, "Authorization": f"Bearer {key}"}
+    if key is not None:
+        headers["Authorization"] = f"Bearer {key}"
+    return {
+        "base_url": url,
+        "headers": headers,
+        "timeout": timeout_s,
+        "follow_redirects": False,
+        "verify": tls_context(url),
+    }
 
 
 def tls_context(url: str) -> ssl.SSLContext:

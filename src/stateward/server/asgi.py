@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from copy import copy
 from functools import cache, lru_cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from litestar import Litestar, Request, Response
@@ -36,6 +34,7 @@ from stateward.server import (
     health,
     keys,
     machines,
+    metrics,
     record_schemas,
     records,
     refused_uploads,
@@ -43,6 +42,7 @@ from stateward.server import (
     review_links,
     reviews,
     search,
+    webhooks,
 )
 from stateward.server.auth import (
     OPTIONS,
@@ -64,8 +64,6 @@ from stateward.server.short_ids import find_records
 from stateward.server.strict import CALLER, ApiRequest, note_queries
 from stateward.settings import Settings
 
-# Modules whose routes are loaded with them.
-FURTHER = ("stateward.server.metrics", "stateward.server.webhooks")
 DETAIL_CHARS_MAX = 500
 HTML = "text/html"
 Connection: TypeAlias = "ASGIConnection[Any, Any, Any, Any]"
@@ -107,7 +105,9 @@ def _with_routes(plugins: tuple[Plugin, ...], body_bytes_max: int) -> Litestar:
     app.state.plain_calls = plain_calls(app, app.state.queries)
     app.state.short_ids = {
         **dict.fromkeys(("record_id", *_id_fields(plugins), *_own_ids(plugins)), find_records),
-        **{name: find for module in (batches, keys, *_further()) for name, find in module.FINDERS},
+        "batch_id": batches.find_batches,
+        "key_id": keys.find_keys,
+        "webhook_id": webhooks.find_webhooks,
     }
     return app
 
@@ -248,11 +248,6 @@ def _id_fields(plugins: Sequence[Plugin]) -> list[str]:
     return [each.id_field for plugin in plugins for each in plugin.resources]
 
 
-def _further() -> list[Any]:
-    """The modules that an installation may lack."""
-    return [import_module(name) for name in FURTHER if find_spec(name) is not None]
-
-
 def _own_ids(plugins: Sequence[Plugin]) -> set[str]:
     """What the routes that pipelines contribute call ids: always of records, which is all that they have."""
     paths = (
@@ -269,7 +264,6 @@ def _plugin_routes(plugin: Plugin) -> list[ControllerRouterHandler]:
 
 
 def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
-    further = [handler for module in _further() for handler in module.HANDLERS]
     machines_ = {
         machine.name: machine for plugin in plugins for machine in discovery.machines(plugin)
     }
@@ -302,7 +296,8 @@ def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
         *exports.HANDLERS,
         *audit.HANDLERS,
         *documents.HANDLERS,
-        *further,
+        *metrics.HANDLERS,
+        *webhooks.HANDLERS,
     ]
 
 

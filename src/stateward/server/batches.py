@@ -181,7 +181,6 @@ def get_visible_batch(app: App, caller: Caller, batch_id: str) -> Batch:
     return batch
 
 
-FINDERS = (("batch_id", find_batches),)
 HANDLERS: list[Any] = [
     Router(path="/batches", route_handlers=[create, list_, show, abort], tags=["batches"])
 ]

@@ -26,53 +26,24 @@ answers at loopback only. Errors are problem documents (RFC 9457) with stable ty
 
 EVERYWHERE = ("invalid-request", "unprocessable", "internal", "unavailable")
 WITH_KEY = ("unauthenticated", "forbidden", "wrong-host", "too-many-requests")
-ACTING = (
-    "not-found", "impossible", "in-progress", "stale", "too-large", "key-reused", "if-match-required",
-    "storage-full",
-)  # fmt: skip
+WRITING = ("in-progress", "too-large", "key-reused", "storage-full")
+ACTING = (*WRITING, "not-found", "impossible", "stale", "if-match-required")
 SENDING = (
-    "missing-fields", "timed-out", "duplicate", "in-progress", "too-large", "unsupported-content", "unknown-value",
-    "key-reused", "storage-full",
+    *WRITING, "missing-fields", "timed-out", "duplicate", "unsupported-content", "unknown-value",
 )  # fmt: skip
-PAUSING = (
-    "not-found", "in-progress", "too-large", "unknown-value", "key-reused", "storage-full",
-)  # fmt: skip
-
+PAUSING = (*WRITING, "not-found", "unknown-value")
 STEPPING = (
-    "not-found", "out-of-order", "in-progress", "stale", "too-large", "key-reused", "if-match-required",
-    "storage-full", "step-failed", "step-retryable", "step-unfinished",
+    *WRITING, "not-found", "out-of-order", "stale", "if-match-required", "step-failed", "step-retryable",
+    "step-unfinished",
 )  # fmt: skip
-REVIEWING = (
-    "not-found", "impossible", "review-taken", "in-progress", "too-large", "key-reused", "storage-full",
-)  # fmt: skip
+REVIEWING = (*WRITING, "not-found", "impossible", "review-taken")
 DECIDING = (
     *REVIEWING, "stale", "if-match-required", "review-refused", "invalid-correction", "unknown-value",
 )  # fmt: skip
-WRITING = ("in-progress", "too-large", "key-reused", "storage-full")
-WEBHOOK_PROBLEMS: dict[str, tuple[str, ...]] = {
-    "createWebhook": (*WRITING, "unknown-value"),
-    "getWebhook": ("not-found",),
-    "deleteWebhook": ("not-found", "storage-full"),
-    "rotateWebhook": (*WRITING, "not-found"),
-    "enableWebhook": (*WRITING, "not-found"),
-    "disableWebhook": (*WRITING, "not-found"),
-    "pingWebhook": (*WRITING, "not-found"),
-    "listDeliveries": ("not-found",),
-    "getDelivery": ("not-found",),
-    "replayDeliveries": (*WRITING, "not-found"),
-}
 
 # What each operation may answer besides EVERYWHERE and WITH_KEY.
 PROBLEMS: dict[str, tuple[str, ...]] = {
-    "prioritiseRecord": (
-        "not-found",
-        "impossible",
-        "stale",
-        "in-progress",
-        "too-large",
-        "key-reused",
-        "storage-full",
-    ),
+    "prioritiseRecord": (*WRITING, "not-found", "impossible", "stale"),
     "getLog": ("not-found", "unknown-value"),
     "reprocessRecord": (*WRITING, "not-found"),
     "advanceRecord": (*WRITING, "not-found", "stale"),
@@ -80,7 +51,7 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "getProvenance": ("not-found",),
     "explainRecord": ("not-found",),
     "searchText": ("not-found", "unknown-value"),
-    "createBatch": ("not-found", "in-progress", "too-large", "key-reused", "storage-full"),
+    "createBatch": (*WRITING, "not-found"),
     "getBatch": ("not-found",),
     "abortBatch": ACTING,
     "getMachine": ("not-found",),
@@ -114,7 +85,16 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "exportHistory": ("storage-full",),
     "exportGold": ("storage-full",),
     "verifyHistoryAgainst": ("too-large",),
-    **WEBHOOK_PROBLEMS,
+    "createWebhook": (*WRITING, "unknown-value"),
+    "getWebhook": ("not-found",),
+    "deleteWebhook": ("not-found", "storage-full"),
+    "rotateWebhook": (*WRITING, "not-found"),
+    "enableWebhook": (*WRITING, "not-found"),
+    "disableWebhook": (*WRITING, "not-found"),
+    "pingWebhook": (*WRITING, "not-found"),
+    "listDeliveries": ("not-found",),
+    "getDelivery": ("not-found",),
+    "replayDeliveries": (*WRITING, "not-found"),
 }
 
 HEADERS: dict[str, tuple[str, str]] = {
@@ -341,7 +321,7 @@ def _without_null(schema: Document) -> Document:
 
 
 def _add_problems(responses: Document, slugs: Sequence[str]) -> None:
-    kinds = [KINDS[slug] for slug in dict.fromkeys(slugs)]
+    kinds = [kind for slug, kind in KINDS.items() if slug in slugs]
     for status in sorted({kind.status for kind in kinds}):
         lines = [f"`{kind.slug}`: {kind.when}" for kind in kinds if kind.status == status]
         responses[str(status)] = {

@@ -86,5 +86,4 @@ def find_keys(app: App, caller: Caller, given: str) -> list[str]:
     return [each.id for each in app.keys.all() if is_let_in and each.id.startswith(given)]
 
 
-FINDERS = (("key_id", find_keys),)
 HANDLERS: list[Any] = [list_, create, revoke]

@@ -39,5 +39,4 @@ async def metrics(request: Asked) -> Response[str]:
     return reply(await service_of(request).broad.ask(look))
 
 
-FINDERS = ()
 HANDLERS: list[Any] = [metrics]

@@ -322,7 +322,6 @@ def get_visible_webhook(app: App, caller: Caller, webhook_id: str) -> Webhook:
     return webhook
 
 
-FINDERS = (("webhook_id", find_webhooks),)
 HANDLERS: list[Any] = [
     Router(
         path="/webhooks",
