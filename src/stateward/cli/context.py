@@ -19,14 +19,7 @@ import click
 
 from stateward.cli.exit_codes import Exit, Problem, problem
 from stateward.cli.extensions import load_command, plugin_commands
-from stateward.cli.output import (
-    json_text,
-    safe,
-    write,
-    write_json,
-    write_json_lines,
-    write_table,
-)
+from stateward.cli.output import json_text, safe, write, write_json, write_json_lines, write_table
 
 if TYPE_CHECKING:  # the engines take ten times as long to import as the command line
     from click.shell_completion import CompletionItem

@@ -8,12 +8,7 @@ import click
 from stateward.cli.context import A_FILE, CliContext, Group, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.extensions import installed_plugins
-from stateward.cli.output import (
-    plural,
-    write,
-    write_table,
-    write_text,
-)
+from stateward.cli.output import plural, write, write_table, write_text
 
 if TYPE_CHECKING:
     from stateward.core.errors import Fault

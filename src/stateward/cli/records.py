@@ -20,15 +20,7 @@ from stateward.cli.context import (
 )
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.extensions import offered_exports, view_of
-from stateward.cli.output import (
-    cut,
-    moment,
-    plural,
-    span,
-    write,
-    write_lines,
-    write_table,
-)
+from stateward.cli.output import cut, moment, plural, span, write, write_lines, write_table
 
 if TYPE_CHECKING:
     from stateward.cli.apps import AppProtocol

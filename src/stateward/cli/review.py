@@ -22,14 +22,7 @@ from stateward.cli.context import (
     pass_context,
 )
 from stateward.cli.exit_codes import Exit
-from stateward.cli.output import (
-    cut,
-    moment,
-    plural,
-    write,
-    write_file,
-    write_table,
-)
+from stateward.cli.output import cut, moment, plural, write, write_file, write_table
 from stateward.cli.records import record_fields
 from stateward.cli.review_links import link, links, revoke_link
 

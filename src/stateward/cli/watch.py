@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import (
-    A_FILE,
-    CliContext,
-    command,
-    flag_option,
-    option,
-    pass_context,
-)
+from stateward.cli.context import A_FILE, CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import hand_over, write
 from stateward.cli.up import handling_stops

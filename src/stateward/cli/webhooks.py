@@ -10,11 +10,7 @@ import click
 
 from stateward.cli.context import CliContext, Group, flag_option, limit_option, option, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.output import (
-    moment,
-    plural,
-    write,
-)
+from stateward.cli.output import moment, plural, write
 
 if TYPE_CHECKING:
     from stateward import schemas

@@ -15,12 +15,7 @@ from stateward.core.model import Micros, Record
 from stateward.core.view import document_name, flag_codes
 from stateward.definition.plugin import AUTO, SourceType
 from stateward.monitoring.dashboard import MinuteActivity, QueueLength
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, service_of
 
 NEWEST_ROWS = 14
 CANCELLED_COUNT_MAX = 10_000

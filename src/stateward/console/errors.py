@@ -9,21 +9,10 @@ from litestar import Response, get, post
 from stateward.app import App
 from stateward.console.badges import is_open, key_of
 from stateward.console.board import Row, row_of
-from stateward.console.layout import (
-    console_of,
-    fragment,
-    page,
-    quote_value,
-    reason_of,
-)
+from stateward.console.layout import console_of, fragment, page, quote_value, reason_of
 from stateward.core.errors import InvalidRequest
 from stateward.monitoring.dashboard import ErrorCause
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.storage.acknowledgements import Acknowledgement
 
 EXAMPLES = 3

@@ -28,15 +28,7 @@ from stateward import __version__
 from stateward.app.identity import new_token
 from stateward.console.badges import Badges, badges
 from stateward.console.static_files import BASE, static_base
-from stateward.core.model import (
-    SECOND,
-    Fields,
-    Micros,
-    clean_text,
-    plain_actor,
-    plural,
-    to_iso,
-)
+from stateward.core.model import SECOND, Fields, Micros, clean_text, plain_actor, plural, to_iso
 from stateward.core.query import quote_text
 from stateward.schemas import REASON_CHARS_MAX
 from stateward.server.asgi import refusal_for

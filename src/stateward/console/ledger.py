@@ -12,12 +12,7 @@ from litestar.response import Stream
 
 from stateward.app import App
 from stateward.console.kinds import state_kinds
-from stateward.console.layout import (
-    HEADERS,
-    console_of,
-    fragment,
-    page,
-)
+from stateward.console.layout import HEADERS, console_of, fragment, page
 from stateward.core.errors import StatewardError
 from stateward.core.lanes import FORMER
 from stateward.core.model import Micros, clean_text
@@ -27,12 +22,7 @@ from stateward.monitoring.dashboard import HistoryPage
 from stateward.proofs.history_checkpoint import lanes_root
 from stateward.server.administration import check_whole
 from stateward.server.audit import note
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.server.exports import LINES, history_lines
 from stateward.server.service import Service
 from stateward.storage.audit import EXPORTED, AuditEntry, AuditQuery

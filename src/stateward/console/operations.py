@@ -13,19 +13,11 @@ from stateward.app import App
 from stateward.app.doctor import Check, checks
 from stateward.console.layout import fragment, page, reason_of, tell_page
 from stateward.core.errors import InvalidRequest
-from stateward.core.model import (
-    Micros,
-    Work,
-)
+from stateward.core.model import Micros, Work
 from stateward.engine.system import is_alive
 from stateward.notifications import Delivery, DeliveryAttempt, Webhook
 from stateward.server import batches, dead_letters, machines, webhooks
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.idempotency import Batch
 from stateward.storage.keys import ApiKey

@@ -39,14 +39,7 @@ from stateward.console.layout import (
 from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine
-from stateward.core.model import (
-    NOTES,
-    Fields,
-    Micros,
-    Record,
-    Transition,
-    clean_text,
-)
+from stateward.core.model import NOTES, Fields, Micros, Record, Transition, clean_text
 from stateward.core.view import Explanation, document_name, flag_codes
 from stateward.definition.display import (
     Column,
@@ -60,13 +53,7 @@ from stateward.definition.draw import to_svg
 from stateward.monitoring.dashboard import AttemptSummary
 from stateward.server import operations
 from stateward.server.audit import note_read
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    get_visible_record,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, get_visible_record, service_of
 from stateward.server.files import OCTETS, download_link, sandboxed_stream
 from stateward.server.problems import Refusal
 from stateward.server.views import record_view

@@ -12,36 +12,15 @@ from msgspec.structs import replace
 from stateward.app import App
 from stateward.console.board import Row, rows_of
 from stateward.console.kinds import CANCELLED_NAME, state_kinds
-from stateward.console.layout import (
-    fragment,
-    page,
-    value_text,
-)
+from stateward.console.layout import fragment, page, value_text
 from stateward.core.errors import InvalidRequest
 from stateward.core.machine import Machine
-from stateward.core.model import (
-    PRIORITY_MAX,
-    PRIORITY_MIN,
-    PRIORITY_NORMAL,
-    Fields,
-    Micros,
-    Record,
-)
+from stateward.core.model import PRIORITY_MAX, PRIORITY_MIN, PRIORITY_NORMAL, Fields, Micros, Record
 from stateward.core.query import Query, Term
 from stateward.server import batches, bulk, views
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.server.bulk import within
-from stateward.server.paging import (
-    Cursor,
-    list_name,
-    read_cursor,
-    write_cursor,
-)
+from stateward.server.paging import Cursor, list_name, read_cursor, write_cursor
 from stateward.storage.idempotency import Batch
 from stateward.storage.saved_views import SavedView
 from stateward.storage.search import NEWEST, Order

@@ -34,12 +34,7 @@ from stateward.core.model import NOTES, Fields, Json, Record
 from stateward.definition.display import Column, ItemView, columns_of
 from stateward.engine.review_rules import Refusals
 from stateward.engine.review_tasks import Task
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.server.parameters import DAYS_DEFAULT
 from stateward.server.reviews import statistics_for
 

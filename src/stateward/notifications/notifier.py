@@ -22,13 +22,7 @@ from stateward.notifications.outbox import BATCH_MAX, Outbox
 from stateward.notifications.sending import Sender, WebhookResponse
 from stateward.notifications.thread_pool import ThreadPool
 from stateward.notifications.tracing import attempts_ended
-from stateward.storage.counters import (
-    ATTEMPT_TIMES,
-    DELIVERIES,
-    MAILS,
-    CounterDeltas,
-    Counters,
-)
+from stateward.storage.counters import ATTEMPT_TIMES, DELIVERIES, MAILS, CounterDeltas, Counters
 from stateward.storage.database import Database
 from stateward.storage.row_seals import lock_seals
 from stateward.telemetry import Log

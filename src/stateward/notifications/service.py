@@ -11,12 +11,7 @@ from stateward.core.model import SECOND, Fields, Json, Micros, clean_text, plain
 from stateward.http_addresses import AllowedHosts
 from stateward.notifications.deliveries import Delivery, DeliveryAttempt, DeliveryState
 from stateward.notifications.email import EmailAddresses, Mailer
-from stateward.notifications.endpoints import (
-    PREFIX,
-    ConfiguredEndpoint,
-    Endpoints,
-    Webhook,
-)
+from stateward.notifications.endpoints import PREFIX, ConfiguredEndpoint, Endpoints, Webhook
 from stateward.notifications.messages import (
     CONTENTS,
     ERASED,

@@ -13,14 +13,7 @@ from litestar.response import Stream
 
 from stateward.app import App
 from stateward.server import route
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    is_let_in,
-    own_machine,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, is_let_in, own_machine, service_of
 from stateward.server.parameters import header, query
 from stateward.server.service import Service
 

@@ -12,13 +12,7 @@ from stateward.core.machine import Machine
 from stateward.core.model import clean_text, to_iso
 from stateward.definition.draw import to_svg
 from stateward.server import route, views
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    reply,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.operations import reply_once, reply_read
 from stateward.server.parameters import IdempotencyKey
 from stateward.storage.idempotency import Answer

@@ -23,13 +23,7 @@ from stateward.app.rereading import OtherHints, Reading
 from stateward.app.views import attempt_view
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.files import SavedFile
-from stateward.core.model import (
-    Fields,
-    Record,
-    clean_text,
-    plain_actor,
-    to_iso,
-)
+from stateward.core.model import Fields, Record, clean_text, plain_actor, to_iso
 from stateward.core.query import quote_text
 from stateward.definition.plugin import AUTO
 from stateward.engine.coordinator import Submission, Submitted
@@ -52,14 +46,7 @@ from stateward.server.auth import (
 )
 from stateward.server.bulk import within
 from stateward.server.executors import Ask, Call, Handover, Open, Write
-from stateward.server.paging import (
-    Cursor,
-    ListPage,
-    link,
-    list_name,
-    read_cursor,
-    write_cursor,
-)
+from stateward.server.paging import Cursor, ListPage, link, list_name, read_cursor, write_cursor
 from stateward.server.problems import Refusal
 from stateward.server.refused_uploads import note_refusal
 from stateward.server.service import Service

@@ -25,12 +25,7 @@ from stateward.core.errors import (
     StoreFull,
     UnknownName,
 )
-from stateward.schemas import (
-    PROBLEM_JSON,
-    PROBLEM_PREFIX,
-    FieldFault,
-    Problem,
-)
+from stateward.schemas import PROBLEM_JSON, PROBLEM_PREFIX, FieldFault, Problem
 from stateward.storage.idempotency import Answer
 
 SOON_S = 1

@@ -12,14 +12,7 @@ from stateward.app.views import error_group_views, status_counts, why_view
 from stateward.core.model import Record
 from stateward.engine.coordinator import Submitted
 from stateward.server import operations, route, views
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    get_visible_record,
-    reply,
-    trace_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, get_visible_record, reply, trace_of
 from stateward.server.bulk import within
 from stateward.server.description import described_as, form_body
 from stateward.server.parameters import IdempotencyKey, IfMatch, QueryText, query

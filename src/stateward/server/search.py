@@ -11,13 +11,7 @@ from stateward.app.search import SearchPlace
 from stateward.core.text_search import TEXT_CHARS_MAX, with_types
 from stateward.server import route, views
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
-from stateward.server.paging import (
-    Cursor,
-    link,
-    list_name,
-    read_cursor,
-    write_cursor,
-)
+from stateward.server.paging import Cursor, link, list_name, read_cursor, write_cursor
 from stateward.server.parameters import CursorText, query
 from stateward.storage.idempotency import Answer
 

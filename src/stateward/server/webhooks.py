@@ -15,25 +15,11 @@ from stateward import schemas
 from stateward.app import App
 from stateward.app.webhook_views import delivery_view, webhook_view
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import (
-    Micros,
-    clean_text,
-    from_iso,
-)
-from stateward.notifications import (
-    Delivery,
-    DeliveryState,
-    Webhook,
-)
+from stateward.core.model import Micros, clean_text, from_iso
+from stateward.notifications import Delivery, DeliveryState, Webhook
 from stateward.schemas.webhooks import WEBHOOK_ID_CHARS_MAX as ID_CHARS_MAX
 from stateward.server import route, views
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    reply,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.operations import reply_once, reply_read
 from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import ROWS_DEFAULT, CursorText, IdempotencyKey, Limit, query

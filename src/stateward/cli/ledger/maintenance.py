@@ -7,21 +7,9 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.context import (
-    A_FILE,
-    CliContext,
-    command,
-    flag_option,
-    option,
-    pass_context,
-)
+from stateward.cli.context import A_FILE, CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.ledger.options import (
-    execute,
-    ledger_argument,
-    reading,
-    writing,
-)
+from stateward.cli.ledger.options import execute, ledger_argument, reading, writing
 from stateward.cli.output import plural, write_table, write_text
 
 KEY_BYTES_MAX = 4096

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import (
-    A_FILE,
-    CliContext,
-    command,
-    flag_option,
-    option,
-    pass_context,
-)
+from stateward.cli.context import A_FILE, CliContext, command, flag_option, option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import accept_loss, execute
 from stateward.cli.output import plural, span, write_table, write_text

@@ -8,12 +8,7 @@ import click
 
 from stateward.cli.context import A_FILE, CliContext, command, option, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.ledger.options import (
-    accept_loss,
-    execute,
-    ledger_argument,
-    reading,
-)
+from stateward.cli.ledger.options import accept_loss, execute, ledger_argument, reading
 from stateward.cli.output import plural, write
 
 if TYPE_CHECKING:
