@@ -23,7 +23,7 @@ from stateward.pipelines.web.page_frame import (
     listed_author,
     without_bars,
 )
-from stateward.pipelines.web.posts import with_all_posts
+from stateward.pipelines.web.posts import thread_of, with_all_posts
 from stateward.pipelines.web.rivals import doubts_of
 from stateward.pipelines.web.shown_page import as_shown, paragraph_text
 
@@ -188,7 +188,12 @@ def read_page(page: CapturedPage) -> PageText:
             text = ""  # what was found is shown only where scripts do not run
         elif len(whole) > len(text):
             text, is_main = whole, False
-    text = _tidy(with_all_posts(text, html) if is_main else text)
+    thread = thread_of(text, html) if is_main else None
+    if thread is not None:
+        text = thread.text
+    elif is_main:
+        text = with_all_posts(text, html)
+    text = _tidy(text)
     if not text:
         raise FatalFailure(
             "the page has no text; it may be filled by a script: save it from a browser",
@@ -199,7 +204,8 @@ def read_page(page: CapturedPage) -> PageText:
     title = _title(_line(found.get("title", "")), html, above)
     date, doubted_date = settled_date(printed_date(found.get("date", ""), html, above), html)
     author = (
-        _names(found.get("author", ""))
+        (thread.author if thread else "")
+        or _names(found.get("author", ""))
         or _byline_author(above)
         or _signature(html)
         or listed_author(html)

@@ -46,6 +46,16 @@ _LINKS = re.compile(
     r"|aviso legal|mapa (?:del sitio|web)|note legali|terms(?: of (?:use|service))?|contact|kontakt|agb|colofon)",
     re.IGNORECASE,
 )
+# When a page was changed, as a line below its text: `Last updated on 3 May 2025`.
+_UPDATED = re.compile(
+    r"(?:this (?:page|article|document) was )?(?:last )?(?:updated|modified|edited|revised|reviewed|changed)\b"
+    r"|(?:zuletzt|letzte) (?:aktualisiert|geändert|bearbeitet|änderung|aktualisierung)\b|stand\s?:"
+    r"|dernière (?:mise à jour|modification)\b|mise? à jour\b|última (?:actualización|modificación)\b"
+    r"|ultim[ao] (?:aggiornamento|modifica)\b|laatst (?:bijgewerkt|gewijzigd)\b|ostatnia aktualizacja\b",
+    re.IGNORECASE,
+)
+_IN_SENTENCES = re.compile(r"(?<!\d)[.!?]\s+\S")
+UPDATED_CHARS_MAX = 80
 FRAME_LINES_MAX = 4  # at either end of a text
 
 
@@ -91,9 +101,16 @@ def without_bars(lines: Sequence[str]) -> list[str]:
         if _is_bar(kept[at]) and len(kept) > 1:
             del kept[at]
     for at in range(len(kept) - 1, max(len(kept) - 1 - FRAME_LINES_MAX, 0), -1):
-        if _is_bar(kept[at]):
+        if _is_bar(kept[at]) or _is_update(kept[at]):
             del kept[at]
     return kept
+
+
+def _is_update(line: str) -> bool:
+    """Whether a line says when the page was changed, and nothing else."""
+    if len(line) > UPDATED_CHARS_MAX or not _UPDATED.match(line):
+        return False
+    return bool(re.search(r"\d", line)) and not _IN_SENTENCES.search(line)
 
 
 def _is_bar(line: str) -> bool:

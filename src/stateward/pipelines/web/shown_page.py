@@ -74,7 +74,7 @@ def _drop_anchors(root: "HtmlElement") -> int:
         link
         for heading in root.iter("h1", "h2", "h3", "h4", "h5", "h6")
         for link in heading.iter("a")
-        if link.get("href") and not _ANY_WORD.search(paragraph_text(link))
+        if (link.get("href") or paragraph_text(link)) and not _ANY_WORD.search(paragraph_text(link))
     ]
     for each in anchors:
         each.drop_tree()
