@@ -50,6 +50,31 @@ def test_markup_inside_of_citation_tags_is_no_text(tmp_path: Path) -> None:
     assert paper.metadata.abstract == "Long. Short."
 
 
+CITED = (
+    '<meta name="citation_title" content="Ladles"><meta name="citation_author" content="Pot, Ben">'
+)
+
+
+def test_an_abstract_that_no_tag_tells_is_what_stands_below_its_heading(tmp_path: Path) -> None:
+    paper = page(
+        tmp_path,
+        "<h1>Ladles</h1><div><h2>Summary</h2><h3>Aim</h3><p>We bend ladles.</p><h3>Results</h3><p>They bent.</p>"
+        "<p>Twice.</p><p>Key words: ladle, spoon</p></div><h2>1 Origins</h2><p>Spoons came first.</p>",
+        CITED,
+    )
+
+    assert paper.metadata.abstract == "Aim\nWe bend ladles.\nResults\nThey bent.\nTwice."
+    assert not paper.notes
+
+
+def test_an_abstract_without_an_end_is_in_doubt(tmp_path: Path) -> None:
+    story = "<p>We bent ladles until the kettle boiled over.</p>" * 120
+
+    paper = page(tmp_path, f"<h1>Ladles</h1><h2>Abstract</h2>{story}", CITED)
+
+    assert [note.code for note in paper.notes] == ["DOUBTFUL_ABSTRACT"]
+
+
 def test_paragraphs_below_the_heading_of_the_references_are_references(tmp_path: Path) -> None:
     paper = page(
         tmp_path,

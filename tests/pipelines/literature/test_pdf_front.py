@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.documents.statements.paper import LETTER
+from lab.documents.statements.paper import LETTER, width
 from lab.documents.statements.paper import Paper as Printed
 from stateward.pipelines.literature.paper import Paper, Place
 from stateward.pipelines.literature.pdf import _title_first
@@ -78,6 +78,44 @@ def test_authors_an_abstract_without_a_word_and_bold_headings_are_read(tmp_path:
     assert paper.metadata.year == 2019
     assert texts(paper.blocks, "heading") == ["Valleys", "Counting of weirs"]
     assert "AUTHORS_FROM_LAYOUT" in {note.code for note in paper.notes}
+
+
+def test_letters_of_affiliations_that_touch_names_and_commas_are_no_letters_of_names(
+    tmp_path: Path,
+) -> None:
+    page = a_page()
+    x = 60.0
+    for part, is_raised in (
+        ("Anna Weirman", False), ("a,b", True), (", Ben Milla", False), ("c,*", True),
+        (", Cleo Weirs", False), ("a", True),
+    ):  # fmt: skip
+        size = 6 if is_raised else 10
+        page.text(x, 108 if is_raised else 112, part, size=size)
+        x += width(part, size)
+    page.text(60, 140, "Abstract", size=12)
+    for at, line in enumerate(CLAIM):
+        page.text(60, 156 + 12 * at, line, size=9.5)
+    two_columns(page, 220)
+
+    paper = printed(tmp_path, page)
+
+    names = [each.name for each in paper.metadata.authors]
+    assert names == ["Anna Weirman", "Ben Milla", "Cleo Weirs"]
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["Keywords:", "Index Terms \u2014", "Mots-clés :", "Schlüsselwörter:", "Palabras clave."],
+)
+def test_keywords_close_below_an_abstract_are_no_part_of_it(tmp_path: Path, label: str) -> None:
+    page = a_page()
+    page.text(60, 112, "Anna Weir, Ben Mill", size=10)
+    page.text(60, 140, "Abstract", size=12)
+    for at, line in enumerate((*CLAIM, f"{label} weir, mill", "stream, count")):
+        page.text(60, 156 + 12 * at, line, size=9.5)
+    two_columns(page, 240)
+
+    assert printed(tmp_path, page).metadata.abstract == " ".join(CLAIM)
 
 
 @pytest.mark.parametrize(

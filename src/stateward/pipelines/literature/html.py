@@ -37,6 +37,7 @@ from stateward.pipelines.literature.sections import (
     heading_label,
     heading_text,
     ids_in,
+    is_keywords,
     plain_heading,
     without_label,
 )
@@ -44,6 +45,8 @@ from stateward.pipelines.literature.xml_text import prose, table_rows, text_of
 
 FORMAT = "html"
 NO_METADATA = "NO_METADATA"
+DOUBTFUL_ABSTRACT = "DOUBTFUL_ABSTRACT"
+ABSTRACT_CHARS_MAX = 4000  # a longer one has no end that the page tells
 DROPPED = (
     "script",
     "style",
@@ -76,6 +79,10 @@ def read_html(path: Path, *, chars_max: int) -> Paper:
     metadata = tags.metadata()
     blocks = list(_Blocks(metadata).of(main))
     notes = []
+    metadata.abstract = metadata.abstract or _abstract_in(blocks)
+    if len(metadata.abstract) > ABSTRACT_CHARS_MAX:
+        what = "nothing on the page tells where the abstract ends; text may have been taken for it"
+        notes.append(Note(code=DOUBTFUL_ABSTRACT, message=what))
     if not tags.is_citation:
         notes.append(
             Note(
@@ -219,6 +226,19 @@ class _MetaTags:
             if "license" in (each.get("rel") or "").split():
                 return Licence(url=each.get("href", ""), text=text_of(each))
         return Licence(text=self.first("dc.rights"))
+
+
+def _abstract_in(blocks: list[Block]) -> str:
+    """The paragraphs below the heading of the abstract, with the headings of its parts before theirs."""
+    parts: list[str] = []
+    section: tuple[str, ...] = ()
+    for block in blocks:
+        if block.kind == "abstract":
+            label = block.section[-1] if block.section != section else ""
+            is_part = bool(label) and plain_heading(label) not in ABSTRACT
+            parts += [label, block.text] if is_part else [block.text]
+            section = block.section
+    return "\n".join(parts)
 
 
 def _without_markup(text: str) -> str:
@@ -368,7 +388,8 @@ class _Blocks:
         rows: list[list[str]] | None = None,
         reference: Reference | None = None,
     ) -> Block:
-        if kind == "paragraph" and {plain_heading(each) for each in self._section} & ABSTRACT:
+        is_abstract = bool({plain_heading(each) for each in self._section} & ABSTRACT)
+        if kind == "paragraph" and is_abstract and not is_keywords(text):
             kind = "abstract"
         if kind == "paragraph" and self._is_cited() and _CITED.search(text):
             links = " ".join(each.get("href") or "" for each in element.iter("a"))

@@ -40,6 +40,7 @@ from stateward.pipelines.literature.sections import (
     entry_label,
     heading_level,
     ids_in,
+    is_keywords,
     is_words,
     plain_heading,
 )
@@ -320,7 +321,7 @@ def _starts(held: list[Line], line: Line, entries: dict[Line, bool]) -> bool:
     difference = abs(last.height - line.height)
     if difference > 0.1 * height or (line.is_bold and last.is_bold and difference > 0.04 * height):
         return True
-    if heading_level(line.text) or entry_label(line.text):
+    if heading_level(line.text) or entry_label(line.text) or is_keywords(line.text):
         return True
     has_ended = last.text.endswith((".", "?", "!"))
     indent = line.box[0] - line.left

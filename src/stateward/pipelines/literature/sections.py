@@ -32,6 +32,11 @@ LABELS = frozenset({
     "received", "accepted", "published",
 })  # fmt: skip
 HEADING_CHARS_MAX = 120
+_KEYWORDS = re.compile(
+    r"(?:key\s?words|index terms|mots[\s-]cl(?:é|e)s|schlüsselwörter|schlagw(?:ö|o)rte?r?|palabras[\s-]clave"
+    r"|palavras[\s-]chave|parole[\s-]chiave|trefwoorden|słowa kluczowe)\s*[:.\u2013\u2014-]",
+    re.IGNORECASE,
+)
 _NOTICE = re.compile(
     r"(?:(?:received|accepted|published|available|correspond\w*|copyright|citation|funding|licen[cs]e|academic editor|"
     r"handling editor|key\s?words|index terms|subject (?:terms|headings))\b|e-?mail|edited by|reviewed by|cite this|"
@@ -107,7 +112,12 @@ def is_imprint(text: str) -> bool:
 
 def is_notice(text: str) -> bool:
     """Whether a paragraph is one of those that stand around an abstract: keywords, dates, addresses, rights."""
-    return _NOTICE.match(text) is not None
+    return _NOTICE.match(text) is not None or is_keywords(text)
+
+
+def is_keywords(text: str) -> bool:
+    """Whether a line or paragraph begins a list of keywords, which ends an abstract however close it stands."""
+    return _KEYWORDS.match(text) is not None
 
 
 def is_bold_heading(text: str) -> bool:

@@ -18,7 +18,7 @@ from stateward.pipelines.web.main_text import PageText, read_page
 from stateward.pipelines.web.options import WebOptions
 from stateward.workers.sdk import Batch, Job, Outcome
 
-READER_VERSION = 10  # to be increased by a change after which the same bytes give other facts
+READER_VERSION = 11  # to be increased by a change after which the same bytes give other facts
 BATCH_FACTS = 100
 SEARCHED_CHARS_MAX = 200_000
 NOTE_CHARS_MAX = 300

@@ -568,7 +568,9 @@ def _read_fonts(
 ) -> list[PdfWord]:
     """The words of a token without the signs that touch them, and whether they are bold."""
     thing = glyphs.object(start)
-    if not is_level and len(parts) == 1 and not view.rotation:
+    # The last glyph of a level word may be a comma behind a sign that is raised: `Leea,b,`.
+    is_plain = is_level and parts[0].text.isalpha()
+    if not is_plain and len(parts) == 1 and not view.rotation:
         last = start + len(parts[0].text) - 1
         if last > start and not (thing and glyphs.object(last) == thing):  # else of one size
             parts = list(_without_signs(parts[0], start, glyphs, view))
