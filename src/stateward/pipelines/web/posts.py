@@ -26,11 +26,14 @@ _BESIDE = frozenset({"aside", "nav", "footer", "header"})
 _LEFT_OUT = frozenset({"script", "style", "form", "button", "nav", "noscript", "template"})
 # Beside what was written a post says who wrote it and when: a class, a `<time>`, a year.
 _OF_WRITER = re.compile(
-    r"(?:^|[\s_-])(?:user|author|poster|member|profile|nick|writer|autor|auteur|mitglied)",
+    r"(?:^|[\s_-])(?:user|author|poster|member|profile|nick|writer|autor|auteur|mitglied)",  # codespell:ignore autor
     re.IGNORECASE,
 )
 _OF_TIME = re.compile(r"(?:^|[\s_-])(?:date|time|posted|datum|fecha)(?:$|[\s_-])", re.IGNORECASE)
-_OF_SIGNATURE = re.compile(r"(?:^|[\s_-])(?:sig|signature|signatur)(?:$|[\s_\d-])", re.IGNORECASE)
+_OF_SIGNATURE = re.compile(
+    r"(?:^|[\s_-])(?:sig|signature|signatur)(?:$|[\s_\d-])",  # codespell:ignore signatur
+    re.IGNORECASE,
+)
 _OF_COMMENTS = re.compile(r"(?:^|[\s_-])comments?(?:$|[\s_-])", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _REPLY_TO = re.compile(r"^(?:re|aw|antw|rép|resp)\s?:\s*", re.IGNORECASE)
