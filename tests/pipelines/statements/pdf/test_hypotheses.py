@@ -249,3 +249,25 @@ def test_value_dates_are_not_taken_for_the_days_that_stand_before_them(
     found = read(tmp_path, [TITLE, opening, *([heading] if heading else []), *rows])
 
     assert found.normalized is None or found.flags
+
+
+def test_words_turn_no_signs_where_each_row_prints_its_balance(tmp_path: Path) -> None:
+    rows = [
+        ("02 Jun 2023", "J Smith transfer Visa debit", "5.45", "7,621.18"),
+        ("03 Jun 2023", "Direct debit O2", "-2,086.70", "5,534.48"),
+        ("28 Jun 2023", "Standing order", "-51.32", "5,483.16"),
+        ("29 Jun 2023", "Insurance claim Visa debit", "49.40", "5,532.56"),
+    ]
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement from 1 June 2023 to 30 June 2023")],
+            [(60, "Opening balance"), (-560, "7,615.73")],
+            [(60, "Date"), (130, "Details"), (-480, "Amount"), (-560, "Balance")],
+            *([(60, d), (130, t), (-480, a), (-560.0, b)] for d, t, a, b in rows),
+            [(60, "Closing balance"), (-560, "5,532.56")],
+        ],
+    )
+
+    assert found.amounts == ["5.45", "-2086.70", "-51.32", "49.40"]
+    assert found.canonicals[0]["balance"] == "7621.18"

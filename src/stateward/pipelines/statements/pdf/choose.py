@@ -141,18 +141,24 @@ def _may_be_owed(best: TriedReading, tried: Sequence[TriedReading]) -> bool:
 
 
 def _as_printed(draft: SectionDraft, sound: list[TriedReading]) -> list[TriedReading]:
-    """Of the readings that add up those that turn no sign, where a bank account, which is no card, prints both signs.
+    """Of the readings that add up those that turn no sign, where what is no card prints both signs, or each balance.
 
     With all signs turned it adds up as well, so words alone would decide: a purchase that came in is a refund.
     """
-    if draft.card or not draft.is_bank or draft.hints.sign:
+    if draft.card or not (draft.is_bank or _has_running(draft)) or draft.hints.sign:
         return sound
     texts = [entry.money.get(vocab.AMOUNT, "") for entry in draft.rows]
     minus = [any(c in money.MINUS or c == "(" for c in text) for text in texts if text]
     kept = [one for one in sound if one.terms.sign != "flipped" and one.terms.balances != "owed"]
     if any(_is_of_paid_card(one) for one in kept):
         return sound  # a card of which the page says only to which account it is to be paid
-    return kept if kept and any(minus) and not all(minus) else sound
+    prints_both = any(minus) and not all(minus)
+    return kept if kept and (prints_both or _has_running(draft)) else sound
+
+
+def _has_running(draft: SectionDraft) -> bool:
+    """Whether a balance stands behind each row, as hardly any card prints it."""
+    return len(draft.rows) > 1 and all(vocab.BALANCE in entry.money for entry in draft.rows)
 
 
 def _is_of_paid_card(tried: TriedReading) -> bool:
