@@ -63,3 +63,22 @@ def test_two_days_that_no_order_tells_apart_are_doubted(
     _, flags = _flags(tmp_path, heading, days, others, has_balances=has_balances)
 
     assert flags == ["DATE_UNPROVEN"]
+
+
+def test_a_name_of_two_lines_beside_another_date_is_that_of_the_value_date(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(40, "Releve de compte du 01/02/2024 au 29/02/2024 en euros")],
+            [(40, "Date"), (110, "Date"), (190, "Operation"), (-470, "Debit"), (-550, "Credit")],
+            [(110, "valeur")],
+            [(190, "Ancien solde"), (-550, "100,00")],
+            [(40, "02/02/2024"), (110, "05/02/2024"), (190, "PRLV EDF"), (-470, "30,00")],
+            [(40, "09/02/2024"), (110, "09/02/2024"), (190, "VIR POIRIER"), (-550, "80,00")],
+            [(190, "Nouveau solde"), (-550, "150,00")],
+        ],
+    )
+
+    assert found.dates == ["2024-02-02", "2024-02-09"]
+    assert found.canonicals[0]["value_date"] == "2024-02-05"
+    assert found.flags == []

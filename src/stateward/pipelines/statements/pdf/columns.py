@@ -721,17 +721,20 @@ def _stack(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:
             continue
         (cell,) = cells
         used.add(id(cell))
-        stacked.extend(_two_columns(top, cell) or [_join_cells(top, cell)])
+        has_date = any(vocab.heading_role(o.text) == vocab.DATE for o in upper if o is not top)
+        stacked.extend(_two_columns(top, cell) or [_join_cells(top, cell, has_date=has_date)])
     stacked.extend(cell for cell in lower if id(cell) not in used and not _covers(upper, cell))
     return sorted(stacked, key=lambda cell: cell.x0)
 
 
-def _join_cells(top: PdfCell, below: PdfCell) -> PdfCell:
+def _join_cells(top: PdfCell, below: PdfCell, *, has_date: bool = False) -> PdfCell:
+    """One name of two lines. `has_date`: another column is called a date, so that `Date` over `valeur` is one name."""
     text = f"{top.text} {below.text}"
     days = [vocab.heading_role(each.text) for each in (top, below)]
-    if days == [vocab.DATE, vocab.VALUE_DATE] and all(
+    are_two = days == [vocab.DATE, vocab.VALUE_DATE] and all(
         vocab.is_exact_heading(each.text) for each in (top, below)
-    ):
+    )
+    if are_two and not has_date:
         text = top.text  # rows print the value date below that of the booking
     whole = f"{top.text}{below.text}"
     # A narrow column breaks its name anywhere: `Buchungsda` over `tum`.
