@@ -8,7 +8,7 @@ them together, and reports what they leave open.
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, islice
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import money
@@ -74,6 +74,7 @@ from stateward.pipelines.statements.pdf.printed_days import (
 )
 from stateward.pipelines.statements.pdf.repeated_lists import repeated_rows
 from stateward.pipelines.statements.pdf.rows import (
+    DATED,
     DraftRow,
     RowBuilder,
     missing_dates,
@@ -115,9 +116,16 @@ class Assembler:
         margin: list[StatementLine],
         hints: Hints,
         tables: list[PdfTable] | None = None,
+        *,
+        ends_above: int | None = None,
     ) -> None:
-        """`tables`: those of another hypothesis than that of the headings; `lines` are then unfolded already."""
+        """`tables`: those of another hypothesis than that of the headings; `lines` are then unfolded already.
+
+        `ends_above`: each table with balances around its heading is of another account, and so many of them, those
+        printed above the heading, belong to the account before.
+        """
         self._hints = hints
+        self._ends_above = ends_above
         self._pages = len(pages)
         self._stamped = pages
         self._unreadable = [page.number for page in pages if page.is_picture]
@@ -133,6 +141,9 @@ class Assembler:
         self._skipped: set[tuple[int, int]] = set()  # lines of tables that are not read
         self._decisions: list[str] = []
         self._problems: list[StatementProblem] = []
+        self.is_contradicted = (
+            False  # a section does not lead from its opening to its closing balance
+        )
         self._is_summed = True  # every section leads from its opening to its closing balance
         self.is_sound = True  # balances prove every section
         self.is_accounted = True  # nothing speaks against the sections that none prove
@@ -299,6 +310,9 @@ class Assembler:
             account = printed.account_like(self._accounts[-1], context)
         if not builder.sections:
             self._start_section(account, table, context)
+        elif self._ends_above is not None:
+            if is_later and (start := self._start_by_balances(table, context)):
+                self._start_section(account, table, context, start)
         elif account and not printed.is_same_account(account, self._accounts[-1]):
             is_taken = self._accounts[-1] or builder.sections[-1]
             if is_taken and not self._is_named_above(account):
@@ -315,9 +329,29 @@ class Assembler:
         above = (line for line in self._lines if (line.page, line.number) < self._starts[0])
         return printed.is_same_account(account, printed.first_account(above))
 
+    def _start_by_balances(
+        self, table: PdfTable, context: Sequence[StatementLine]
+    ) -> tuple[int, int] | None:
+        """Where an account begins by the balances around a heading; None if there are none on either side of it."""
+        above = [line for line in context if is_balance_line(line)]
+        filled = (one.line for _, parsed in table.parts for one in parsed if one.money)
+        opens = any(is_balance_line(line) for line in islice(filled, 1))
+        count = self._ends_above or 0
+        if not above or not (opens or len(above) > 1) or count > len(above):
+            return None
+        if not count:
+            return above[0].page, above[0].number
+        last, page = above[count - 1], table.heading.page
+        return (page, last.number + 1) if last.page == page else (page, 1)
+
     def _start_section(
-        self, account: str, table: PdfTable, context: Sequence[StatementLine]
+        self,
+        account: str,
+        table: PdfTable,
+        context: Sequence[StatementLine],
+        begun: tuple[int, int] | None = None,
     ) -> None:
+        """Begin a section, at the place where its account begins if that is known."""
         start = (table.heading.page, table.heading.start + 1)
         named = [
             line
@@ -327,6 +361,7 @@ class Assembler:
         if named or account == "":
             first = named[0] if named else next(iter(below_closing(context)), None)
             start = (first.page, first.number) if first is not None and self._starts else start
+        start = begun or start
         self._builder.begin_section()
         self._accounts.append(account)
         self._starts.append(start)
@@ -450,6 +485,7 @@ class Assembler:
         shared: Sequence[StatementLine],
     ) -> StatementSection:
         self._is_summed &= tried.is_summed
+        self.is_contradicted |= bool(tried.opening and tried.closing) and not tried.is_summed
         self.is_sound &= tried.is_sound
         running = sum(bool(row.balance) for row in tried.rows)
         self.has_balances &= tried.is_summed or running > BALANCES_MIN
@@ -733,6 +769,12 @@ class Assembler:
                     place=RowPlace(number),
                 )
             )
+
+
+def is_balance_line(line: StatementLine) -> bool:
+    """Whether a line prints a balance with its label."""
+    ends = {vocab.OPENING, vocab.CLOSING, DATED}
+    return not ends.isdisjoint(fact.kind for fact in printed.facts_of([line], 0))
 
 
 def digits_of(value: str) -> str:

@@ -34,7 +34,7 @@ CARD_WORDS = (
 
 def below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
     """The lines of a context below the closing balance and the totals of the section before, no part of the next."""
-    titles = [title_text(line.text) for line in context]
+    titles = [_text_behind_day(line) for line in context]
     opens = [
         at for at, text in enumerate(titles) if vocab.BALANCE_LABELS[vocab.OPENING].prefix(text)
     ]
@@ -46,6 +46,12 @@ def below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
         or (context[at].money and whole_fact(text) in TOTALS)
     ]
     return context[ends[-1] + 1 :] if ends else context
+
+
+def _text_behind_day(line: StatementLine) -> str:
+    """The text of a line as a title, without the day that it may begin with: `31 OCT  Ending balance`."""
+    day = line.date_at(0)
+    return title_text(" ".join(word.text for word in line.words[day.end if day else 0 :]))
 
 
 def is_pending(table: PdfTable, context: Sequence[StatementLine]) -> bool:

@@ -41,11 +41,17 @@ CURABLE = frozenset(
         "TOTAL_SUSPECTED",
     }
 )  # fmt: skip
+# What is said of a statement whose rows do not add up: if those of each account do, none is missing.
+CURED_BY_DIVISION = frozenset({"ACCOUNT_UNPROVEN", "PAGE_MISSING"})
+ENDS_ABOVE_MAX = 2  # balances above a heading that are of the account before
 LINES_MAX = 1500  # of a file that is read in other ways: a longer one would take long
 DATE_NEAR = 3.0  # points between the starts of the dates of one column
 DAY_CHARS_MAX = 14  # of a day that is not written like one: `Wednesday 3rd`
 NUMBERED_MIN = 0.5  # of the rows
 DECISION = "the names of columns gave no sum: by the balances that follow from them, the figures were told apart"
+DIVIDED = (
+    "the rows lead from balance to balance for each of several accounts, and not as those of one"
+)
 OTHER_SIDE = {vocab.DEBIT: vocab.CREDIT, vocab.CREDIT: vocab.DEBIT}
 KIN = {  # what figures may be below an exact name
     vocab.DEBIT: frozenset({vocab.DEBIT, vocab.AMOUNT}),
@@ -74,9 +80,44 @@ def best_reading(
             raise
         return other
     codes = {problem.code for problem in reading.problems}
-    if usual.is_sound or (usual.is_accounted and not codes & CURABLE):
+    if usual.is_sound or (usual.is_accounted and not usual.is_contradicted and not codes & CURABLE):
         return reading
-    return _proven(usual, reading, pages, margin, hints) or reading
+    return (
+        _divided(usual, reading, pages, margin, hints)
+        or _proven(usual, reading, pages, margin, hints)
+        or reading
+    )
+
+
+def _divided(
+    usual: Assembler,
+    reading: StatementReading,
+    pages: Sequence[PdfPage],
+    margin: list[StatementLine],
+    hints: Hints,
+) -> StatementReading | None:
+    """The rows of several accounts that were read as one, by the balances between which those of each lead.
+
+    None if no division is proven by every account, or if two are.
+    """
+    if not usual.is_contradicted or len(usual.tables) < 2:
+        return None
+    proven: list[StatementReading] = []
+    for ends_above in range(ENDS_ABOVE_MAX + 1):
+        other = Assembler(pages, usual.lines, margin, hints, usual.tables, ends_above=ends_above)
+        try:
+            found = other.reading()
+        except FatalFailure:
+            continue
+        if not other.is_proven or other.is_card:
+            continue
+        told, kept = ({problem.code for problem in each.problems} for each in (reading, found))
+        if told - CURABLE - CURED_BY_DIVISION <= kept and not kept & CURABLE:
+            proven.append(found)
+    if not proven or any(_differ(each, proven[0]) for each in proven[1:]):
+        return None
+    proven[0].decisions.append(DIVIDED)
+    return proven[0]
 
 
 def _proven(
