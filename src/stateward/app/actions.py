@@ -25,7 +25,7 @@ from stateward.core.model import (
     Micros,
     Record,
     clean_text,
-    event_id,
+    event_about,
 )
 from stateward.core.query import Query
 from stateward.engine.coordinator import Coordinator
@@ -119,7 +119,16 @@ class Actions:
             answers = [_check(each, found.get(each.record_id)) for each in commands]
             sound = [pair for pair in zip(commands, answers, strict=True) if _is_sound(pair[1])]
             made = self._answers_to(
-                [self._event(each, found[each.record_id]) for each, _ in sound],
+                [
+                    self._event(
+                        _EVENT_OF[each.verb],
+                        found[each.record_id],
+                        actor=each.actor,
+                        reason=each.reason,
+                        trace=each.trace,
+                    )
+                    for each, _ in sound
+                ],
                 [each.verb for each, _ in sound],
             )
             return [next(made) if _is_sound(each) else each for each in answers]
@@ -136,16 +145,7 @@ class Actions:
                 else decision.change.record
             )
 
-    def _event(self, command: Command, record: Record) -> Event:
-        return self._person_event(
-            _EVENT_OF[command.verb],
-            record,
-            actor=command.actor,
-            reason=command.reason,
-            trace=command.trace,
-        )
-
-    def _person_event(
+    def _event(
         self,
         type_: str,
         record: Record,
@@ -154,17 +154,8 @@ class Actions:
         reason: str | None,
         trace: str | None = None,
     ) -> Event:
-        return Event(
-            # Named by the version that it would make: the same request sent twice is one event.
-            id=event_id(record.id, makes=record.version + 1, type_=type_),
-            type=type_,
-            record_id=record.id,
-            version=record.version,
-            at=self._clock(),
-            actor=actor,
-            reason=clean_reason(self._settings, reason),
-            trace=trace,
-        )
+        reason = clean_reason(self._settings, reason)
+        return event_about(record, type_, at=self._clock(), actor=actor, reason=reason, trace=trace)
 
     def _ignored_error(self, event: Event, asked: str, ignored: Ignored) -> StatewardError:
         # Read again: an earlier event of the same batch may have moved it.
@@ -199,7 +190,7 @@ class Actions:
                 for each in record_ids
             ]
             events = [
-                self._person_event(event, each, actor=actor, reason=reason)
+                self._event(event, each, actor=actor, reason=reason)
                 for each in filter(_is_sound, answers)
             ]
             made = self._answers_to(events, [event] * len(events))
@@ -396,8 +387,9 @@ class Actions:
                 None if (each.status, _EVENT_OF[verb]) in rules else "impossible"
                 for each, rules in zip(batch, moves, strict=True)
             ]
-        command = Command(verb=verb, record_id="", actor=actor, reason=reason)
-        decisions = self._coordinator.handle([self._event(command, each) for each in batch])
+        decisions = self._coordinator.handle(
+            [self._event(_EVENT_OF[verb], each, actor=actor, reason=reason) for each in batch]
+        )
         return [each.reason if isinstance(each, Ignored) else None for each in decisions]
 
     def _batches(self, ids: Sequence[str], query: Query | None) -> Iterator[list[Record]]:

@@ -64,6 +64,7 @@ from stateward.core.model import (
     Notify,
     Record,
     Transition,
+    event_about,
     event_id,
     is_held,
     log_ref,
@@ -236,16 +237,13 @@ def upgrade(machine: Machine, record: Record, *, now: Micros) -> Applied | None:
     if to == record.status:
         return None
     now = _not_before(record, now)
-    event = Event(
-        id=event_id(record.id, makes=record.version + 1, type_=UPGRADED),
-        type=UPGRADED,
-        record_id=record.id,
-        version=record.version,
+    event = event_about(
+        record,
+        UPGRADED,
         at=now,
         actor=COORDINATOR,
         facts={"from_machine_version": record.machine_version},
     )
-    # The event id is made of the version, so that two coordinators that upgrade the same record write the same event.
     # A held record is held anew by `_arrive`, if its stage is external in this version too.
     rest = None if record.rest == HELD else record.rest
     moved = replace(_move(_with_current_step(machine, record), to=to, now=now), rest=rest)

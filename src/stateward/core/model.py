@@ -289,6 +289,38 @@ def event_id(record_id: str, *, makes: int, type_: str) -> str:
     return f"{record_id}:{makes}:{type_}"
 
 
+def event_about(
+    record: Record,
+    type_: str,
+    *,
+    at: Micros,
+    actor: str,
+    facts: Fields | None = None,
+    reason: str | None = None,
+    trace: str | None = None,
+    count: int | None = None,
+    output_digest: str | None = None,
+    error_code: str | None = None,
+    error_message: str | None = None,
+) -> Event:
+    """An event about a record as it is now: it counts for this version, and once, however often it is sent."""
+    return Event(
+        id=event_id(record.id, makes=record.version + 1, type_=type_),
+        type=type_,
+        record_id=record.id,
+        version=record.version,
+        at=at,
+        actor=actor,
+        facts=facts or {},
+        reason=reason,
+        trace=trace,
+        count=count,
+        output_digest=output_digest,
+        error_code=error_code,
+        error_message=error_message,
+    )
+
+
 @lru_cache(maxsize=1024)
 def timeout_message(running: str, timeout_s: float) -> str:
     """The error message of a timeout, like `Parsing timeout (120s)`."""

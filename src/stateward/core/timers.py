@@ -6,7 +6,7 @@ from stateward.core.model import (
     Event,
     Micros,
     Record,
-    event_id,
+    event_about,
 )
 
 
@@ -15,14 +15,7 @@ def due_event(machine: Machine, record: Record, *, now: Micros) -> Event | None:
     type_ = _due_type(machine, record)
     if type_ is None:
         return None
-    return Event(
-        id=event_id(record.id, makes=record.version + 1, type_=type_),
-        type=type_,
-        record_id=record.id,
-        version=record.version,
-        at=now,
-        actor=CLOCK,
-    )
+    return event_about(record, type_, at=now, actor=CLOCK)
 
 
 def _due_type(machine: Machine, record: Record) -> str | None:

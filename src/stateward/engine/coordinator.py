@@ -30,6 +30,7 @@ from stateward.core.model import (
     Record,
     Transition,
     Work,
+    event_about,
     event_id,
     plain_actor,
 )
@@ -177,14 +178,8 @@ class Coordinator:
 
     def _make_first_move(self, record: Record, submission: Submission, batch: Batch) -> None:
         type_ = submission.move or ""
-        event = Event(
-            id=event_id(record.id, makes=record.version + 1, type_=type_),
-            type=type_,
-            record_id=record.id,
-            version=record.version,
-            at=batch.now,
-            actor=submission.actor,
-            reason=submission.move_reason,
+        event = event_about(
+            record, type_, at=batch.now, actor=submission.actor, reason=submission.move_reason
         )
         if isinstance(self._decide(event, batch), Ignored):
             raise InvalidRequest(f"{type_} is not possible from {record.status!r}")
@@ -582,14 +577,8 @@ class Coordinator:
 def _automatic_event(move: AutomaticMove, record: Record, now: Micros) -> Event:
     # The settings are what drives the record here, so the machine's rules for drivers apply: no move that only a
     # person may make is made by itself.
-    return Event(
-        id=event_id(record.id, makes=record.version + 1, type_=move.event),
-        type=move.event,
-        record_id=record.id,
-        version=record.version,
-        at=now,
-        actor=f"{SEQUENCER}settings",
-        reason=move.reason or None,
+    return event_about(
+        record, move.event, at=now, actor=f"{SEQUENCER}settings", reason=move.reason or None
     )
 
 

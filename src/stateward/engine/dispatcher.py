@@ -14,7 +14,16 @@ from msgspec.structs import replace
 
 from stateward.core.decide import start
 from stateward.core.machine import Machine, Stage
-from stateward.core.model import COORDINATOR, Decision, Event, Loss, Micros, Record, Work, event_id
+from stateward.core.model import (
+    COORDINATOR,
+    Decision,
+    Event,
+    Loss,
+    Micros,
+    Record,
+    Work,
+    event_about,
+)
 from stateward.core.redelivery import WORKER_LOST, stop_reason, workers_to_avoid
 from stateward.engine.batch import Batch, not_paused
 from stateward.engine.capacity import Capacity, LeaseTracker, LocalWorker
@@ -352,7 +361,7 @@ class Dispatcher:
             if record is None or record.version != work.version:  # the record moved on without it
                 batch.withdrawn.append((work.record_id, work.version))
             elif (reason := stop_reason(work.losses, self._config.redelivery)) is not None:
-                self._give_up(_lost_event(work, reason, batch.now), batch)
+                self._give_up(_lost_event(record, work, reason, batch.now), batch)
             else:
                 machine = self._registry.of(record)
                 stage = machine.stage[work.stage]
@@ -404,14 +413,11 @@ def _with_loss(orphan: Orphan) -> Work:
     return replace(work, losses=(*work.losses, loss), delivery=work.delivery + 1)
 
 
-def _lost_event(work: Work, reason: str, now: Micros) -> Event:
+def _lost_event(record: Record, work: Work, reason: str, now: Micros) -> Event:
     # As if the attempt had reported it, so the machine's own retry rules apply; all coordinators derive the same id.
-    type_ = f"{work.stage}.failed"
-    return Event(
-        id=event_id(work.record_id, makes=work.version + 1, type_=type_),
-        type=type_,
-        record_id=work.record_id,
-        version=work.version,
+    return event_about(
+        record,
+        f"{work.stage}.failed",
         at=now,
         actor=COORDINATOR,
         error_code=WORKER_LOST,

@@ -19,12 +19,11 @@ from stateward.core.model import (
     CANCELLED,
     FRESH_ANSWER,
     SEQUENCING,
-    Event,
     Json,
     Micros,
     Record,
     clean_text,
-    event_id,
+    event_about,
     is_held,
 )
 from stateward.engine.coordinator import Coordinator, Submission, Submitted
@@ -276,11 +275,9 @@ class ExternalDriver:
         return record
 
     def _report_step(self, record: Record, type_: str, step: Step) -> Record:
-        event = Event(
-            id=event_id(record.id, makes=record.version + 1, type_=type_),
-            type=type_,
-            record_id=record.id,
-            version=record.version,
+        event = event_about(
+            record,
+            type_,
             at=self._clock(),
             actor=step.actor,
             reason=_reason(step.reason),

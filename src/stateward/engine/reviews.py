@@ -38,7 +38,7 @@ from stateward.core.model import (
     Micros,
     Record,
     clean_text,
-    event_id,
+    event_about,
 )
 from stateward.core.timers import due_event
 from stateward.engine.answers import (
@@ -303,7 +303,7 @@ class Reviews(ReviewRules):
                 record, review, person, is_administrator=asking.is_administrator
             )
             to = self.reviewers.addressee(asking.to, review, by=person, is_again=is_again)
-            now, type_ = self._clock(), f"{review.name}.{REFERRED}"
+            now = self._clock()
             count, digest = None, None
             if (
                 asking.values
@@ -311,11 +311,9 @@ class Reviews(ReviewRules):
                 items = corrected_items(self.items(record), asking.values)
                 digest = self._write_items(record, review, items, actor=asking.actor, now=now)
                 count = len(items)
-            event = Event(
-                id=event_id(record.id, makes=record.version + 1, type_=type_),
-                type=type_,
-                record_id=record.id,
-                version=record.version,
+            event = event_about(
+                record,
+                f"{review.name}.{REFERRED}",
                 at=now,
                 actor=asking.actor,
                 count=count,
@@ -425,7 +423,6 @@ class Reviews(ReviewRules):
             rung = due_event(self._registry.of(record), record, now=now)
             if rung is not None:
                 return rung
-        type_ = f"{review.name}.{answer}"
         given = {
             "reviewer": deciding.reviewer,
             "batch": deciding.batch,
@@ -442,11 +439,9 @@ class Reviews(ReviewRules):
             facts["corrected"] = list(corrected)
         if deciding.moved:
             facts["moved"] = dict(deciding.moved)
-        return Event(
-            id=event_id(record.id, makes=record.version + 1, type_=type_),
-            type=type_,
-            record_id=record.id,
-            version=record.version,
+        return event_about(
+            record,
+            f"{review.name}.{answer}",
             at=now,
             actor=deciding.actor,
             count=count,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
-from stateward.core.model import COORDINATOR, Event, Micros, Record, event_id
+from stateward.core.model import COORDINATOR, Event, Micros, Record, event_about
 from stateward.storage.full_text import FullTextIndex, IndexCursor
 from stateward.storage.store import Store
 from stateward.transport import Bus
@@ -105,12 +105,9 @@ class SearchConfirmation:
 
 
 def _report(record: Record, stage: str, probed: Probed, now: Micros) -> Event:
-    type_ = f"{stage}.failed" if probed.missing else f"{stage}.completed"
-    return Event(
-        id=event_id(record.id, makes=record.version + 1, type_=type_),
-        type=type_,
-        record_id=record.id,
-        version=record.version,
+    return event_about(
+        record,
+        f"{stage}.failed" if probed.missing else f"{stage}.completed",
         at=now,
         actor=COORDINATOR,
         facts={} if probed.missing else {"found_by": [*probed.found_by]},

@@ -12,12 +12,11 @@ from stateward.core.model import (
     PERSON,
     SECOND,
     Decision,
-    Event,
     Fields,
     Micros,
     Record,
     Work,
-    event_id,
+    event_about,
 )
 from stateward.core.query import Query, parse_query
 from stateward.core.redelivery import RedeliveryLimits
@@ -113,15 +112,8 @@ class Rig:
     ) -> Decision:
         """A person asks for something, having seen the record as it is now."""
         seen = self.now(record)
-        event = Event(
-            id=event_id(seen.id, makes=seen.version + 1, type_=type_),
-            type=type_,
-            record_id=seen.id,
-            version=seen.version,
-            at=self.clock(),
-            actor=f"{PERSON}test",
-            facts=facts or {},
-            reason=reason,
+        event = event_about(
+            seen, type_, at=self.clock(), actor=f"{PERSON}test", facts=facts, reason=reason
         )
         return self.coordinator.handle([event])[0]
 
