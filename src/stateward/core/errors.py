@@ -17,6 +17,7 @@
     │   ├── StoreFull            the disk is full; nothing half-written, and waiting may help
     │   │   └── StoreBroken      a write or sync failed: what the disk holds is unknown until the store is reopened
     │   ├── StoreMismatch        a newer Stateward made it, or another program did
+    │   │   └── StoreOutdated    an older version made it, and this login may not migrate it
     │   └── SecretUnreadable     a sealed secret was changed, or its key is not here
     ├── TransportError           messages between coordinators and workers cannot be carried
     │   ├── TransportUnreachable its server does not answer
