@@ -139,8 +139,8 @@ def test_a_bug_is_a_sentence_and_a_file_with_the_traceback(
 @pytest.mark.parametrize(
     ("args", "code", "word"),
     [
-        (["nonsense"], Exit.USAGE, "No such command 'nonsense'; see"),
-        (["lst"], Exit.USAGE, "No such command 'lst'. (Did you mean one of: 'list'?)"),
+        (["nonsense"], Exit.USAGE, "there is no command 'nonsense'; see"),
+        (["lst"], Exit.USAGE, "there is no command 'lst'; did you mean list? see"),
         (["list", "--nonsense"], Exit.USAGE, "No such option"),
         (["--profile", "huge", "list"], Exit.USAGE, "'huge' is not one of"),
         (["--data", "", "list"], Exit.USAGE, "cannot be empty"),
@@ -165,9 +165,12 @@ def test_a_bug_is_a_sentence_and_a_file_with_the_traceback(
         (["submit", "f", "--priority", "\uff11"], Exit.UNKNOWN, "there is no priority"),
         (["submit", "f", "--label", "x"], Exit.USAGE, "write it as key=value"),
         (["submit", "f", "g", "--name", "x"], Exit.USAGE, "--name names one document"),
-        (["retry"], Exit.USAGE, "name records, or give a --query"),
-        (["retry", "x", "--query", "y"], Exit.USAGE, "and not both"),
+        (["retry"], Exit.USAGE, "name records or give --query"),
+        (["retry", "x", "--query", "y"], Exit.USAGE, "not both"),
         (["export", "history", "--out", "/proc/x"], Exit.REFUSED, "/proc/x"),
+        (["key", "create", "x"], Exit.USAGE, "'--role': one of viewer, submitter, reviewer,"),
+        (["list", "--status", "normalised"], Exit.UNKNOWN, "did you mean normalized"),
+        (["verify", "/nowhere"], Exit.REFUSED, "/nowhere is not there"),
         (["machine", "graph", "upload", "--out", "/nowhere/x"], Exit.REFUSED, "/nowhere/x"),
     ],
 )  # fmt: skip
@@ -183,6 +186,21 @@ def test_bad_input_is_one_sentence_on_stderr(
     assert word in done.stderr
     assert done.stderr.count("\n") == 1
     assert word in json.loads(as_json.stderr)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["submit", "/nowhere/a.csv"], Exit.REFUSED),
+        (["machine", "check", "/nowhere/a.yaml"], Exit.FOUND_PROBLEMS),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_once(shell: Shell, args: list[str], code: Exit) -> None:
+    done = shell(*args)
+
+    assert done.exit_code == code
+    assert (done.stdout + done.stderr).count(args[-1]) == 1
+    assert "there is no such file" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_one_refused_file_does_not_stop_the_others(shell: Shell, tmp_path: Path)
     rows = json.loads(done.stdout)
     assert done.exit_code == Exit.REFUSED
     assert [row["outcome"] for row in rows] == ["new", "refused", "new", "refused"]
-    assert "No such file" in rows[1]["error"]["message"]
+    assert rows[1]["error"]["message"] == "there is no such file"
     assert "--recursive" in rows[3]["error"]["message"]
     assert len(shell.ids()) == 2
 

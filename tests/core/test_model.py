@@ -145,6 +145,12 @@ def test_an_unknown_name_lists_what_there_is() -> None:
     assert str(UnknownName("machine", "x", ["b", "a"])) == (
         "there is no machine 'x'; there are: a, b"
     )
+    assert str(UnknownName("machine", "invoice", ["upload", "invoices"])) == (
+        "there is no machine 'invoice'; did you mean invoices? there are: invoices, upload"
+    )
+    assert str(UnknownName("status", "eror", ["error", *(f"s{each}" for each in range(20))])) == (
+        "there is no status 'eror'; did you mean error?"
+    )
     assert str(UnknownName("record", "UL_1")) == "there is no record 'UL_1'"
 
 

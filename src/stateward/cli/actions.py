@@ -28,10 +28,10 @@ REFUSALS = {
 # What retry, cancel and set-priority take.
 _acting = options(
     click.argument("ids", metavar="[ID]...", nargs=-1),
-    option("--query QUERY", "All records that match, written as for `list`.", to="text"),
-    flag_option("--dry-run", "Only show how many it would concern."),
+    option("--query QUERY", "All records that match this query, as in `list`.", to="text"),
+    flag_option("--dry-run", "Only show how many records it would affect."),
     option("--reason TEXT", "Why; kept in the history."),
-    flag_option("--yes", "Do not ask before acting on a query."),
+    flag_option("--yes", "Do not ask for confirmation."),
     pass_context,
 )
 
@@ -59,10 +59,10 @@ def retry(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argume
 )
 @_acting
 def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
-    """Stop records where they are.
+    """Cancel records; they end as failed.
 
-    Each is then failed, with the code CANCELLED. Name records, or a query for all that match it. An
-    empty query is refused, and so is a record whose machine has no such move from where it is.
+    Each fails with the code CANCELLED. Name records, or a query for all that match it. An empty query is refused, and
+    so is a record whose machine has no such move from where it is.
     """
     return _act(context, "cancel", **how)
 
@@ -74,7 +74,7 @@ def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argum
 )
 @option(
     "--to N",
-    "1 to 10, higher goes first; or a name that the profile has.",
+    "1 to 10, higher goes first; or a name from the profile.",
     to="priority",
     required=True,
 )
@@ -82,8 +82,8 @@ def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argum
 def set_priority(context: CliContext, *, priority: str, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
     """Set the priority of records.
 
-    It counts while they wait, where the settings have a priority queue. Name records, or a query for all that
-    match it. An empty query is refused, and so is a record that has ended.
+    It matters while records wait, if the settings have a priority queue. Name records, or a query for all that match
+    it. An empty query is refused, and so is a record that has ended.
     """
     return _act(context, "set-priority", priority=priority, **how)
 
@@ -100,7 +100,7 @@ def _act(
     priority: str = "",
 ) -> Exit:
     if bool(ids) == (text is not None):
-        raise click.UsageError("name records, or give a --query, and not both")
+        raise click.UsageError("name records or give --query, not both")
     with context.app() as app:
         acting = _Acting(context, app, verb, reason, priority)
         if dry_run:
@@ -220,9 +220,9 @@ def _write_by_status(bulk: "Bulk") -> None:
     "All records that match and had ended, with the stages that their machine has grown since.",
     to="query",
 )
-@flag_option("--dry-run", "Only show how many it would concern.")
+@flag_option("--dry-run", "Only show how many records it would affect.")
 @option("--reason TEXT", "Why; kept in the history.")
-@flag_option("--yes", "Do not ask before acting on a query.")
+@flag_option("--yes", "Do not ask for confirmation.")
 @pass_context
 def advance(
     context: CliContext,
@@ -240,7 +240,7 @@ def advance(
     the stage that a newer version of their machine has after it.
     """
     if (record_id is None) == (query is None):
-        raise click.UsageError("name a record, or give --to-new-stages, and not both")
+        raise click.UsageError("name a record or give --to-new-stages, not both")
     if query is not None:
         return _advance_to_new_stages(context, query, reason, is_dry_run=dry_run, is_agreed=yes)
     if dry_run:
@@ -302,9 +302,9 @@ def _advance_to_new_stages(
 @option("--reason TEXT", "Why; `explain` shows it.")
 @pass_context
 def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) -> None:
-    """Stop dispatching a machine, or one of its stages.
+    """Pause a machine, or one of its stages.
 
-    What a runner has already is finished; everything else waits until `stateward resume`.
+    Work that has begun is finished; everything else waits until `stateward resume`.
     """
     with context.app() as app:
         app.pause(machine, stage=stage or None, reason=reason)
@@ -319,9 +319,9 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
 @option("--stage NAME", "The stage that was paused; otherwise the whole machine.", default="")
 @pass_context
 def resume(context: CliContext, *, machine: str, stage: str) -> None:
-    """Dispatch a paused machine or stage again.
+    """Resume a paused machine or stage.
 
-    What was paused as a stage is resumed as a stage, and what was paused as a whole as a whole.
+    Resume a stage if a stage was paused, and the machine if the machine was.
     """
     with context.app() as app:
         was_paused = app.resume(machine, stage=stage or None).was_paused

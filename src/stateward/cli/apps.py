@@ -252,7 +252,7 @@ class AppProtocol(Protocol):
         is_compacted: bool,
         progress: Callable[[str], None],
     ) -> "schemas.ErasureAnswer":
-        """Delete what records held, and keep the proof. Only beside the database it can be written anew."""
+        """Erase the content of records, and keep the proof. Only beside the database it can be written anew."""
         ...
 
     def hold(
@@ -266,7 +266,7 @@ class AppProtocol(Protocol):
         is_dry_run: bool = False,
         progress: Callable[[str, int], None] = lambda _what, _count: None,
     ) -> "schemas.RetentionAnswer":
-        """Delete what is old, by the rules of the settings."""
+        """Delete old content by the retention rules of the settings."""
         ...
 
     def dead_letters(self) -> Iterator["schemas.DeadLetter"]: ...

@@ -26,7 +26,7 @@ DETAIL_CHARS = 60
     ],
 )
 def audit() -> None:
-    """Who did and read what: the audit log."""
+    """List and export the audit log: who did and read what."""
 
 
 # What chooses entries.
@@ -57,7 +57,7 @@ def list_(
     limit: int,
     **wanted: Any,  # noqa: ANN401 - the rest of the filters
 ) -> None:
-    """List entries of the audit log, the newest first."""
+    """List entries of the audit log, newest first."""
     with context.app() as app:
         record_id = record_id and app.whole(record_id)
         found = list(islice(app.audit(record_id=record_id, **wanted), limit))
@@ -77,10 +77,10 @@ def export(
     record_id: str | None,
     **wanted: Any,  # noqa: ANN401 - the rest of the filters
 ) -> None:
-    """Write entries to FILE as JSON lines, the oldest first.
+    """Export entries to FILE as JSON lines, oldest first.
 
-    `-` is standard output. Without filters it is the whole log, and the hash of each line can be computed from it and
-    the line before.
+    `-` is standard output. Without filters the whole log is exported, and the hash of each line can be computed from it
+    and the line before.
     """
     from msgspec.json import encode
 

@@ -31,11 +31,11 @@ OPTION_WORDS = ("list", "check")  # who types one wants to look, and no folder o
     "stateward backup s3://bucket/stateward --keep 14",
 )
 @click.argument("where", metavar="DIR|URL")
-@option("--keep N", "Remove all but the newest N sets.", type=click.IntRange(min=1))
-@flag_option("--list", "Make none: show those that there are.", to="is_list")
+@option("--keep N", "Keep the newest N sets and remove the others.", type=click.IntRange(min=1))
+@flag_option("--list", "Only list the sets that exist.", to="is_list")
 @flag_option(
     "--check",
-    "Make none: read database and documents of the newest set, and compare them with their hashes.",
+    "Only check the newest set: read database and documents, and compare them with their hashes.",
     to="is_check",
 )
 @pass_context
@@ -44,10 +44,10 @@ def backup(
 ) -> Exit:
     """Back up database, documents, ledger and settings as one set.
 
-    Into a folder, or into object storage (s3://, gs://, az://; credentials from the environment, endpoint and region
-    of `artifacts`). Works while the service runs. Documents and pieces of an SQLite database that an earlier set there
-    holds are not copied again. The set is complete and durable when this ends with 0; with 1 it is complete but for the
-    documents that are listed.
+    To a folder or to object storage (s3://, gs://, az://; credentials from the environment, endpoint and region of
+    `artifacts`). Works while the service runs. Documents and pieces of an SQLite database that an earlier set contains
+    are not copied again. With exit code 0 the set is complete and durable; with 1 it lacks the documents that are
+    listed.
     """
     from stateward.app.backup import Backup
     from stateward.app.backup_places import holding_more, place_at
@@ -91,28 +91,28 @@ def backup(
 @click.argument("place", metavar="[SET]", required=False)
 @option(
     "--checkpoint FILE",
-    "Compare with this checkpoint as well, such as a mail that was saved or s3://bucket/name. Can be repeated.",
+    "Also compare with this checkpoint, such as a saved email or s3://bucket/name. May be repeated.",
     to="named",
     multiple=True,
 )
 @flag_option(
     "--compare",
-    "Restore nothing: compare the store that is here, after a recovery by other means.",
+    "Restore nothing, only compare the present store, after a recovery by other means.",
     to="is_compare",
 )
 @pass_context
 def restore(
     context: CliContext, place: str | None, *, named: tuple[str, ...], is_compare: bool
 ) -> Exit:
-    """Bring a backup set back into an empty data folder.
+    """Restore a backup set into an empty data folder.
 
-    Checks every file against its hash, refuses to overwrite a store, verifies what came back, also with the newest
-    checkpoint in a file that covers no more than that, and then says what is known elsewhere beyond the
-    set, and what to do about it: newer sets, documents that came later, records that the mirrored ledger knows, and
-    checkpoints that were handed over (to folders, buckets and mailboxes) and cover more. With 1 something is missing.
+    Checks every file against its hash, refuses to overwrite a store, and verifies the result, also against the newest
+    checkpoint that covers no more than the set. Then reports what is known elsewhere and missing in the set, and what
+    to do about it: newer sets, later documents, records in the mirrored ledger, and exported checkpoints that cover
+    more. Exit code 1 if anything is missing.
     """
     if (place is None) != is_compare:
-        raise click.UsageError("name a backup set, or --compare the store that is here")
+        raise click.UsageError("name a backup set, or give --compare")
     checkpoints = tuple(kept_file(context, each) for each in named)
     if place is None:
         return _compare(context, checkpoints)

@@ -12,17 +12,16 @@ from stateward.cli.exit_codes import Exit
     examples=["stateward clock show", "stateward clock confirm --reason 'it was off for a week'"],
 )
 def clock() -> None:
-    """Look at and confirm the clock of this machine.
+    """Show or confirm the clock of this machine.
 
-    A clock that is far ahead at the start would end every review that waits. While it is not trusted, no deadline
-    fires.
+    A clock that is far ahead would time out every open review. While the clock is not trusted, no deadline fires.
     """
 
 
 @clock.command("show", "stateward clock show", is_reading=True)
 @pass_context
 def show(context: CliContext) -> Exit:
-    """Say whether the clock is trusted; ends with 1 if not."""
+    """Show whether the clock is trusted; exit code 1 if not."""
     from stateward.core.model import to_iso
 
     with context.local_app() as app:
@@ -38,9 +37,9 @@ def show(context: CliContext) -> Exit:
 @option("--reason TEXT", "Why; kept in the audit log.", required=True)
 @pass_context
 def confirm(context: CliContext, *, reason: str) -> None:
-    """Say that the clock of this machine is right.
+    """Confirm that the clock of this machine is right.
 
-    Deadlines fire from then on. A service that runs on this data folder goes on within a second.
+    Deadlines fire again. A service that runs on this data folder continues within a second.
     """
     with context.local_app() as app:
         fault = app.admin.confirm_clock(app.clock_guard, reason=reason)

@@ -13,9 +13,9 @@ VARIABLE = "_STATEWARD_COMPLETE"  # click's own name for the program `stateward`
 @click.argument("shell", type=click.Choice(SHELLS))
 @pass_context
 def completion(context: CliContext, shell: str) -> None:
-    """Print the script for completion in a shell.
+    """Print the completion script for a shell.
 
-    It completes commands and options. Put it where your shell looks for completions, such as
+    Completes commands and options. Put it where your shell looks for completions, such as
     ~/.local/share/bash-completion/completions/stateward or ~/.config/fish/completions/stateward.fish, or run it when
     the shell starts: eval "$(stateward completion zsh)".
     """

@@ -10,7 +10,7 @@ from stateward.cli.output import write_text
     "settings", cls=Group, examples=["stateward settings show", "stateward settings reference"]
 )
 def settings() -> None:
-    """Show the settings that hold, and all that there are."""
+    """Show the effective settings, or every key."""
 
 
 @settings.command(
@@ -18,10 +18,9 @@ def settings() -> None:
 )
 @pass_context
 def show(context: CliContext) -> None:
-    """Show the settings that hold.
+    """Show the effective settings.
 
-    They are merged from profile, file, environment and options, and shown as a settings file, with
-    *** for passwords.
+    Merged from profile, file, environment and options, and printed as a settings file, with *** for passwords.
     """
     shown = context.settings().as_mapping()
     if context.json:
@@ -40,7 +39,7 @@ def show(context: CliContext) -> None:
 )
 @pass_context
 def reference(context: CliContext) -> None:
-    """Print every key that a settings file may hold."""
+    """List every key of a settings file."""
     from stateward.cli.reference import settings_page
     from stateward.settings import describe_settings
 

@@ -345,7 +345,7 @@ def flag_option(
 
 
 def limit_option(
-    text: str = "How many at most.", *, default: int | None = None, most: int | None = None
+    text: str = "Maximum number.", *, default: int | None = None, most: int | None = None
 ) -> Decorator:
     """The option --limit of a command that lists something."""
     return option(
@@ -385,32 +385,32 @@ def everywhere(*, is_hidden: bool, is_listing: bool) -> tuple[click.Parameter, .
             "--config",
             metavar="FILE",
             type=A_FILE,
-            help="A settings file of your own; also $STATEWARD_CONFIG.",
+            help="Settings file to use; also $STATEWARD_CONFIG.",
             hidden=is_hidden,
         ),
         option(
             "--profile",
             type=click.Choice(PROFILES),
-            help="The profile that the settings start from; also $STATEWARD_PROFILE.",
+            help="Profile that the settings start from; also $STATEWARD_PROFILE.",
             hidden=is_hidden,
         ),
         option(
             "--data",
             metavar="DIR",
-            help="The data folder; also $STATEWARD_DATA.",
+            help="Data folder; also $STATEWARD_DATA.",
             hidden=is_hidden,
         ),
         option(
             "--server",
             metavar="URL",
-            help="Ask a Stateward there over HTTP, with the key in $STATEWARD_KEY; also $STATEWARD_SERVER.",
+            help="Run the command on the service at URL, with the key in $STATEWARD_KEY; also $STATEWARD_SERVER.",
             hidden=is_hidden,
         ),
-        option("--json", is_flag=True, help="Print one JSON document; words stay on stderr."),
+        option("--json", is_flag=True, help="Print one JSON document; messages go to stderr."),
     )
     if not is_listing:
         return shared
-    return (*shared, option("--jsonl", is_flag=True, help="Print one JSON document a line."))
+    return (*shared, option("--jsonl", is_flag=True, help="Print one JSON document per line."))
 
 
 class FileText(click.types.StringParamType):
@@ -604,11 +604,11 @@ class Root(Group):
         except click.UsageError as error:
             from difflib import get_close_matches
 
-            similar = get_close_matches(args[0], self.list_commands(ctx))
-            if not similar:
+            if isinstance(error, click.NoSuchOption):
                 raise
-            named = ", ".join(map(repr, similar))
-            raise click.UsageError(f"{error} (Did you mean one of: {named}?)", ctx) from None
+            similar = get_close_matches(args[0], self.list_commands(ctx))
+            near = f"; did you mean {' or '.join(similar)}?" if similar else ""
+            raise click.UsageError(f"there is no command {args[0]!r}{near}", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under the heading that they belong to."""

@@ -27,23 +27,26 @@ if TYPE_CHECKING:
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option(
-    "--resend", "action", flag_value="resend", help="Have what these were about done again."
+    "--resend",
+    "action",
+    flag_value="resend",
+    help="Repeat the work that these messages were about.",
 )
-@click.option("--drop", "action", flag_value="drop", help="Delete these.")
+@click.option("--drop", "action", flag_value="drop", help="Delete these messages.")
 @limit_option(default=50, most=1000)
 @pass_context
 def dead_letters(
     context: CliContext, *, ids: "Sequence[str]", action: "LetterAction | None", limit: int
 ) -> Exit:
-    """List what could not be read; resend or drop a broker's.
+    """List messages that could not be read; resend or drop them.
 
-    The newest first; they changed nothing. Those with a stream came over the broker of the transport: name them by
-    their id to drop them, or to have what they were about done again. Their data is not kept, so it is the work of
-    the record that is sent again, from the store, or a failed record that is retried. Those of the store stay. What
-    could not be delivered to others is in `stateward webhook dead`.
+    Newest first; these messages changed nothing. Messages with a stream came over the broker of the transport: name
+    them by id to drop them, or to repeat what they were about. Their data is not kept, so the work of the record is
+    sent again from the store, or a failed record is retried. Messages of the store stay. For webhooks that could not be
+    delivered see `stateward webhook dead`.
     """
     if bool(ids) != bool(action):
-        raise click.UsageError("name dead letters, and say --resend or --drop")
+        raise click.UsageError("name dead letters, and give --resend or --drop")
     with context.app() as app:
         return _list(context, app, limit) if action is None else _act(context, app, action, ids)
 

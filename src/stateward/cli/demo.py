@@ -27,13 +27,13 @@ FOLDER, NAME = "stateward-demo", "stateward"
 
 
 @command("demo", "stateward demo", "stateward --data /tmp/demo demo --json")
-@option("--only NAME", "Only the samples of this pipeline; may be given again.", multiple=True)
+@option("--only NAME", "Only the samples of this pipeline; may be repeated.", multiple=True)
 @pass_context
 def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
     """Process the sample documents of every pipeline.
 
-    Some of them are broken, some need a review. Everything is stored in the folder stateward-demo, or where --data
-    says, whatever the environment says. Run it again to see duplicates.
+    Some are broken, some need a review. Everything is stored in the folder stateward-demo, or in that of --data;
+    $STATEWARD_DATA is ignored. Run it again to see duplicates.
     """
     context.data = context.data or FOLDER
     plugins = _choose(only)

@@ -25,10 +25,10 @@ SHOWN_MAX = 50
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
 @pass_context
 def duplicates(context: CliContext, words: tuple[str, ...]) -> None:
-    """Show items that stand in more than one record.
+    """Show items that more than one record contains.
 
-    They are found by their ids, which say what an item is: overlapping documents share rows, and `stateward
-    items --unique` writes each of them once. Without a QUERY all records are looked at.
+    The id of an item says what it is, so overlapping documents share items; `stateward items --unique` prints each
+    once. Without a QUERY all records are compared.
     """
     with context.app() as app:
         found = _find_duplicates(context, app, " ".join(words))

@@ -24,19 +24,19 @@ LEFT = "of {} a file could not be deleted; a running service tries it again ever
 @click.argument("record_ids", metavar="[ID]...", nargs=-1)
 @option(
     "--subject LABEL=VALUE",
-    "All records that have this label: everything about one person, over all pipelines.",
+    "All records with this label, of all pipelines: everything about one person.",
 )
 @option("--reason TEXT", "Why; it stays in the history, so name no person.")
 @flag_option(
     "--no-compact",
-    "Do not write the database anew: earlier states of rows may stay in unused parts of its files until that is "
-    "done. For large databases that are in use, since writers wait meanwhile.",
+    "Do not rewrite the database now, because writers wait meanwhile. Until it is rewritten, earlier states of rows "
+    "may remain in unused parts of its files.",
 )
 @flag_option(
     "--compact",
-    "Erase nothing: write the database anew, after --no-compact, erasures over HTTP and rules of retention.",
+    "Erase nothing, only rewrite the database: after --no-compact, erasures over HTTP and retention.",
 )
-@flag_option("--yes", "Do it. Without this it is only shown what would be.")
+@flag_option("--yes", "Do it; otherwise only show what would be done.")
 @pass_context
 def erase(
     context: CliContext,
@@ -48,12 +48,12 @@ def erase(
     compact: bool,
     yes: bool,
 ) -> Exit:
-    """Delete what records held, and keep the proof.
+    """Erase the content of records, and keep the proof.
 
     Deletes documents, items, derived files, logs, labels, file names, notes, messages, search entries and messages to
-    webhooks. A transition says who erased it, when, why and what kinds; the history still verifies, also with a
-    checkpoint that was made before. Records that are still under way are refused, and so are those on hold. Says where
-    copies may still be: backups, a mirrored ledger, exports.
+    webhooks. A transition records who erased what, when and why; the history still verifies, also with earlier
+    checkpoints. Records that are still in progress or on hold are refused. Says where copies may remain: backups, a
+    mirrored ledger, exports.
     """
     if compact and not (record_ids or subject or reason or no_compact):
         return _compact(context)
@@ -62,7 +62,7 @@ def erase(
             "name records, or a person with --subject LABEL=VALUE, or --compact alone"
         )
     if reason is None:
-        raise click.UsageError("say why with --reason; it stays in the history")
+        raise click.UsageError("give a reason with --reason; it stays in the history")
     with context.app() as app:
         done = app.erase_records(
             record_ids,
@@ -121,20 +121,20 @@ def _tell(context: CliContext, done: "schemas.ErasureAnswer") -> None:
     reads_with="is_list",
 )
 @click.argument("record_id", metavar="[ID]", required=False)
-@option("--reason TEXT", "Why; it is recorded with who said so.")
-@flag_option("--release", "Allow deletion again.")
-@flag_option("--list", "Show the records that are held.", to="is_list")
+@option("--reason TEXT", "Why; recorded with your name.")
+@flag_option("--release", "Release the record.")
+@flag_option("--list", "List held records.", to="is_list")
 @pass_context
 def hold(
     context: CliContext, *, record_id: str | None, reason: str | None, release: bool, is_list: bool
 ) -> None:
-    """Forbid the deletion of anything of a record.
+    """Protect records from deletion, or release them.
 
-    Neither a rule of retention nor a request deletes it then. Who held or released it, when and why is in the audit
-    log.
+    Neither retention rules nor requests delete anything of a held record. The audit log says who held or released it,
+    when and why.
     """
     if is_list == (record_id is not None):
-        raise click.UsageError("name a record, or say --list")
+        raise click.UsageError("name a record, or give --list")
     from stateward.core.model import plain_actor
 
     with context.app() as app:
@@ -156,14 +156,13 @@ def hold(
 
 
 @command("retention", "stateward retention", "stateward retention --yes", reads_without="yes")
-@flag_option("--yes", "Do it. Without this it is only shown what would be.")
+@flag_option("--yes", "Do it; otherwise only show what would be done.")
 @pass_context
 def retention(context: CliContext, *, yes: bool) -> Exit:
-    """Delete what is old, by the rules of the settings.
+    """Delete old content by the retention rules of the settings.
 
-    The rules are in `retention.rules`. `stateward up` and `stateward coordinator` apply them by themselves, as often as
-    `retention.every_hours` says. A file that cannot be deleted does not keep others from being deleted; then the exit
-    code is 1.
+    The rules are in `retention.rules`. `stateward up` and `stateward coordinator` apply them every
+    `retention.every_hours`. If a file cannot be deleted, the others still are, and the exit code is 1.
     """
     with context.app() as app:
         done = app.apply_retention(is_dry_run=not yes, progress=context.progress_of)

@@ -45,7 +45,7 @@ class EvaluationGroup(Group):
 
 @click.group("eval", cls=EvaluationGroup)
 def eval_() -> None:
-    """Measure how well documents are read whose truth is known."""
+    """Measure accuracy on documents whose content is known."""
 
 
 def _command(plugin: "Plugin") -> Command:

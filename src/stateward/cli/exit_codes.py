@@ -82,8 +82,7 @@ def problem(error: BaseException) -> Problem:
             return _foreseen(error)
         case click.UsageError():
             path = error.ctx.command_path if error.ctx is not None else "stateward"
-            message = error.format_message().rstrip(".")
-            return Problem(Exit.USAGE, "usage", f"{message}; see {path} --help")
+            return Problem(Exit.USAGE, "usage", f"{_usage(error)} see {path} --help")
         case click.ClickException():
             return Problem(Exit.REFUSED, "refused", error.format_message())
         case click.Abort() | KeyboardInterrupt() | EOFError():
@@ -96,6 +95,13 @@ def problem(error: BaseException) -> Problem:
             return Problem(Exit.REFUSED, "os_error", _where(error))
         case _:
             return _bug(error)
+
+
+def _usage(error: click.UsageError) -> str:
+    """What click says of a wrong call, on one line: it puts each of several choices on a line of its own."""
+    message = error.format_message().replace(". Choose from:", ": one of").rstrip(".")
+    line = " ".join(message.split())
+    return line if line.endswith("?") else f"{line};"
 
 
 def _foreseen(error: Exception) -> Problem:

@@ -58,10 +58,10 @@ class DayParameter(click.ParamType[str]):
     is_reading=True,
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@option("--query QUERY", "All records that match, as `stateward list` says.")
+@option("--query QUERY", "All records that match this query, as in `stateward list`.")
 @option("--from DAY", "Items from this day on.", to="first", type=DayParameter())
 @option("--to DAY", "Items up to this day.", to="last", type=DayParameter())
-@option("--stage NAME", "Of this stage; otherwise of the last that has any.")
+@option("--stage NAME", "Of this stage; otherwise of the last one with items.")
 @option(
     "--format NAME",
     "csv, jsonl, xlsx, parquet, or a format that a pipeline offers.",
@@ -77,7 +77,7 @@ class DayParameter(click.ParamType[str]):
 )
 @flag_option("--overwrite", "Replace a file that exists.")
 @flag_option(
-    "--with-duplicates", "Each item of each record, also where several records hold the same one."
+    "--with-duplicates", "Write every item of every record, even if several records contain it."
 )
 @pass_context
 def export_items(
@@ -95,14 +95,15 @@ def export_items(
 ) -> Exit:
     """Write the items of many records as one file.
 
-    Without ids or a query, of all records that have ended. What stands in several records comes once. A result that a
-    person rejected is left out; one that is flagged is in it, with its codes, and the command ends with exit code 9.
+    Without ids or a query, of all records that have ended. An item that several records contain is written once.
+    Results that a person rejected are left out; flagged ones are included with their codes, and the exit code is then
+    9.
     """
     export = _format(form)
     if ids and query:
-        raise click.UsageError("name records, or give a --query; one of the two")
+        raise click.UsageError("name records or give --query, not both")
     if form in FILES and path is None:
-        raise click.UsageError(f"{form} is no text: say which file with --out")
+        raise click.UsageError(f"{form} is not a text format: give the file with --out")
     if path is not None and path.exists() and not overwrite:
         raise click.UsageError(f"{path} exists; add --overwrite to replace it")
     with context.app() as app:

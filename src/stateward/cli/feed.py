@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     examples=["stateward feed status", "stateward feed replay --from 1"],
 )
 def feed() -> None:
-    """Look at the change feed, and have it sent again."""
+    """Show the progress of the change feed, or send it again."""
 
 
 @feed.command("status", "stateward feed status", "stateward feed status --json", is_reading=True)
@@ -26,7 +26,7 @@ def feed() -> None:
 def status(context: CliContext) -> Exit:
     """Show how far the change feed has come.
 
-    Ends with 1 if a transition has waited for longer than feed.warn_after_seconds.
+    Exit code 1 if a transition has waited longer than feed.warn_after_seconds.
     """
     with context.app() as app:
         found = app.feed()
@@ -37,17 +37,17 @@ def status(context: CliContext) -> Exit:
 @feed.command("replay", "stateward feed replay --from 1", "stateward feed replay --from 48213")
 @option(
     "--from SEQ",
-    "The seq of the first transition to send again.",
+    "Sequence number of the first transition to send again.",
     to="seq",
     type=click.IntRange(min=1),
     required=True,
 )
 @pass_context
 def replay(context: CliContext, *, seq: int) -> Exit:
-    """Have everything from a transition on sent again.
+    """Send the feed again from a transition on.
 
-    Moves the cursor back: the process that sends the feed goes on from there, and consumers see these events a second
-    time, with the same ids. What is not sent yet cannot be skipped.
+    Moves the cursor back: the feed continues from there, and consumers see these events again with the same ids.
+    Transitions that were not sent yet cannot be skipped.
     """
     with context.app() as app:
         _show(context, app.replay_feed(seq))

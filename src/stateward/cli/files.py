@@ -50,14 +50,14 @@ def files(context: CliContext, record_id: str) -> None:
 @click.argument("path", metavar="STAGE/NAME")
 @option(
     "--out FILE",
-    "Where it is written; what is there is replaced. - is the standard output.",
+    "File to write, replaced if it exists; - is standard output.",
     required=True,
 )
 @pass_context
 def file(context: CliContext, record_id: str, path: str, out: str) -> None:
-    """Write a derived file.
+    """Save a derived file.
 
-    Its bytes are compared with the SHA-256 of the record; a file that differs is not written.
+    Its SHA-256 is checked against the record; a file that differs is not written.
     """
     from stateward.core.errors import ArtifactError, InvalidRequest, UnknownName
 

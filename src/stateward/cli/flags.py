@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     ],
 )
 def flag() -> None:
-    """Decide about results that are wrong or incomplete."""
+    """Confirm or reject flagged results."""
 
 
 @flag.command("confirm", "stateward flag confirm UL_01h2k3 --reason 'checked by hand'")

@@ -34,16 +34,16 @@ def key() -> None:
     "stateward key create shop --role submitter --pipeline invoices --days 90 --rate 600",
 )
 @click.argument("name")
-@option("--role", "What it may do; each can read.", type=click.Choice(ROLES), required=True)
+@option("--role", "What it may do; every role can read.", type=click.Choice(ROLES), required=True)
 @option(
     "--pipeline MACHINE",
-    "Only for this machine; may be given again. Otherwise for all.",
+    "Only for this machine; may be repeated. Otherwise for all.",
     to="pipelines",
     multiple=True,
 )
 @option(
     "--days N",
-    "How long it is valid; otherwise until it is revoked.",
+    "Days until it expires; otherwise it is valid until revoked.",
     type=click.FloatRange(min=0, min_open=True, max=DAYS_MAX),
 )
 @option("--rate N", "Requests a minute; otherwise api.rate_per_minute.", type=click.IntRange(min=1))
@@ -64,10 +64,10 @@ def create(
     rate: int | None,
     bytes_max: int | None,
 ) -> None:
-    """Make a key and show it, once.
+    """Create a key and show it once.
 
-    NAME says who uses it, and stands in the history as who did it. From the first key on, the service lets no one
-    in without one.
+    NAME says who uses it; the history names it as the actor. Once there is a key, the service refuses requests without
+    one.
     """
     with context.app() as app:
         made = app.create_key(
@@ -89,7 +89,7 @@ def create(
 def list_(context: CliContext) -> None:
     """List keys, without their secrets.
 
-    With who made them, what they may do, when they expire and when they were last used.
+    Shows who created them, what they may do, when they expire and when they were last used.
     """
     with context.app() as app:
         found = app.keys()
@@ -124,7 +124,7 @@ def list_(context: CliContext) -> None:
 )
 @pass_context
 def link(context: CliContext, *, key_id: str, minutes: float) -> None:
-    """Make a link that signs in to the console once.
+    """Create a link that signs in to the console once.
 
     The first person who opens it is signed in with the role of the key ID, without seeing the key.
     """
@@ -156,7 +156,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
 @click.argument("key_id", metavar="ID")
 @pass_context
 def revoke(context: CliContext, key_id: str) -> None:
-    """Close a key, from the next request on."""
+    """Revoke a key, from the next request on."""
     with context.app() as app:
         known = app.keys()
         key_id = one_of(key_id, (each.id for each in known))
@@ -170,7 +170,7 @@ def revoke(context: CliContext, key_id: str) -> None:
     examples=["stateward key signing create example.org/history --out signing.key"],
 )
 def signing() -> None:
-    """Keys that checkpoints are signed with."""
+    """Manage keys that sign checkpoints."""
 
 
 @signing.command(
@@ -181,15 +181,15 @@ def signing() -> None:
 @click.argument("name", metavar="[NAME]", required=False)
 @option(
     "--out FILE",
-    "A new file for the private half; without it signing.key in the data folder, where it is used at once.",
+    "New file for the private half; otherwise signing.key in the data folder, where it is used at once.",
     type=A_FILE,
 )
 @pass_context
 def create_signing(context: CliContext, *, name: str | None, out: Path | None) -> None:
-    """Make a key that checkpoints are signed with.
+    """Create a key that signs checkpoints.
 
-    The private half goes to a file that only you can read, which ledger.signing_key in the settings names if it is not
-    in the data folder; the public half is printed, for everybody who verifies. NAME says whose history it is. Needs the
+    Writes the private half to a file that only you can read; ledger.signing_key in the settings names it if it is not
+    in the data folder. Prints the public half, for everybody who verifies. NAME says whose history it is. Needs the
     extra `signing`: pip install 'stateward[signing]'.
     """
     from stateward.app.signing import NAME, SIGNING_KEY
@@ -216,7 +216,7 @@ def create_signing(context: CliContext, *, name: str | None, out: Path | None) -
     ],
 )
 def worker() -> None:
-    """Credentials of workers that have no database."""
+    """Manage credentials of workers without a database."""
 
 
 @worker.command(
@@ -233,10 +233,10 @@ def worker() -> None:
 @option("--out FILE", "A new file for the credential.", type=A_FILE, required=True)
 @pass_context
 def create_worker(context: CliContext, *, name: str, stages: str, out: Path) -> None:
-    """Make a credential for a worker behind a transport.
+    """Create a credential for a worker behind a transport.
 
-    The file goes to the worker's machine, where transport.credential in the settings names it. It signs what the worker
-    reports. From the first credential on, coordinators refuse what is not signed.
+    Copy the file to the worker's machine and name it there as transport.credential. It signs what the worker reports.
+    Once there is a credential, coordinators refuse what is not signed.
     """
     import msgspec
 
@@ -293,7 +293,7 @@ def list_workers(context: CliContext) -> None:
 @click.argument("key_id", metavar="ID")
 @pass_context
 def revoke_worker(context: CliContext, key_id: str) -> None:
-    """Refuse what a credential signs, from the next second on."""
+    """Revoke a credential, from the next second on."""
     with context.local_app() as app:
         key_id = one_of(key_id, (each.id for each in app.admin.worker_keys()))
         was_open = app.admin.revoke_worker_key(key_id)

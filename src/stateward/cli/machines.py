@@ -22,7 +22,7 @@ OPENFLOW = "openflow"
     "machine", cls=Group, examples=["stateward machine list", "stateward machine graph invoices"]
 )
 def machine() -> None:
-    """Look at machines, draw them, check declarations."""
+    """List, show, draw and check state machines."""
 
 
 @machine.command(
@@ -34,7 +34,7 @@ def machine() -> None:
 )
 @pass_context
 def list_(context: CliContext) -> None:
-    """List the machines that these settings load."""
+    """List the installed machines."""
     machines = _declared_machines(context)
     if context.is_for_programs:
         context.emit_rows(_summary(each) for each in machines)
@@ -115,7 +115,7 @@ def _machine_named(context: CliContext, name: str) -> "Machine":
 def check(context: CliContext, files: tuple[str, ...]) -> Exit:
     """Check declarations of machines in YAML or Python files.
 
-    Prints every fault as file:line: path: sentence. A Python file is run to see what it declares.
+    Prints every fault as file:line: path: sentence. Python files are executed to see what they declare.
     """
     found: list[Machine] = []
     faults: list[Fault] = []

@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     is_listing=True,
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@option("--query QUERY", "All records that match, as `stateward list` says.")
-@option("--stage NAME", "The stage to do again; without one, what is out of date.")
+@option("--query QUERY", "All records that match this query, as in `stateward list`.")
+@option("--stage NAME", "Stage to run again; otherwise what is out of date.")
 @pass_context
 def rebuild(
     context: CliContext, *, ids: tuple[str, ...], query: str | None, stage: str | None
 ) -> Exit:
-    """Make the rows of finished records anew, by today's rules.
+    """Compute the items of finished records again.
 
-    What an older reader has read is read again, as `reparse --outdated` does it. Nothing else is read again: the
-    stages after the reading are done once more. No record moves; the result is a new edition, and the rows that were
-    there stay: stateward items ID --edition 0.
+    Runs the stages after the reading once more, and reads a document again only if an older reader read it (as `reparse
+    --outdated` does). No record changes its status: the result is a new edition, and the earlier items stay (stateward
+    items ID --edition 0).
     """
     from stateward.cli.local import LocalApp
     from stateward.core.errors import StatewardError, StoreError
 
     if bool(ids) == bool(query):
-        raise click.UsageError("name records, or give a --query; one of the two")
+        raise click.UsageError("name records or give --query, not both")
     rows: list[dict[str, object]] = []
     worst = Exit.OK
     with context.local_app() as app:

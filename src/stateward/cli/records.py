@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 ROWS_DEFAULT = 50
 
-QUERY_HELP = """A query is words side by side, and all must hold. Quote it: the shell would take > for itself.
+QUERY_HELP = """A query is one or more terms, and all must match. Quote it, because the shell interprets >.
 
 \b
   status:error,parsing     in one of these statuses
   machine:invoices         of this machine
   stage:parse              waiting for or in this stage
   is:waiting               or running, suspended, failed, cancelled, ended, skipped, overdue (stuck)
-  is:flagged  flag:SIGN_*  with a result that a stage calls wrong or incomplete, and no person decided
-  error:PDF_*              with this error code; * stands for any end
+  is:flagged  flag:SIGN_*  with a result flagged as wrong or incomplete that no person decided
+  error:PDF_*              with this error code; * matches any ending
   document:report          with this in the file name
   message:"no table"       with this in the error message
   age>2h  idle<10m         since it was created, since its last change (s m h d w)
@@ -48,7 +48,7 @@ QUERY_HELP = """A query is words side by side, and all must hold. Quote it: the 
   id:UL_01*  worker:NAME  artifact:SHA256
   report                   the start of an id, or a part of a file name
 
-Put - or not: before a term to turn it round: 'not:status:error'."""
+Put - or not: before a term to negate it: 'not:status:error'."""
 
 
 @command(
@@ -61,7 +61,7 @@ Put - or not: before a term to turn it round: 'not:status:error'."""
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @pass_context
 def status(context: CliContext, ids: tuple[str, ...]) -> Exit:
-    """Show where records are and what is known of them.
+    """Show the status and details of records.
 
     With --json, one ID gives an object and several give a list.
     """
@@ -133,10 +133,10 @@ class _Listing(Command):
     is_reading=True,
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
-@option("--status NAME", "In this status; may be given again.", to="statuses", multiple=True)
-@option("--machine NAME", "Of this machine; may be given again.", to="machines", multiple=True)
-@limit_option("The most records to show.", default=ROWS_DEFAULT)
-@option("--after ID", "Go on after this record of an earlier list.", default="")
+@option("--status NAME", "In this status; may be repeated.", to="statuses", multiple=True)
+@option("--machine NAME", "Of this machine; may be repeated.", to="machines", multiple=True)
+@limit_option("Maximum number of records.", default=ROWS_DEFAULT)
+@option("--after ID", "Continue after this record of an earlier list.", default="")
 @option(
     "--format",
     "A table for people, or CSV with every label and exposed field; no cell is a formula.",
@@ -240,8 +240,8 @@ def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
 def history(context: CliContext, record_id: str) -> None:
     """Show everything that happened to a record, oldest first.
 
-    Each line has the moment, how long the record had been where it came from, and what happened. With --json the
-    lines are whole transitions, as the API has them.
+    Each line has the time, how long the record had been in its previous status, and what happened. --json prints whole
+    transitions, as the API does.
     """
     with context.app() as app:
         transitions = list(app.history(record_id))
@@ -268,7 +268,7 @@ def history(context: CliContext, record_id: str) -> None:
 )
 @pass_context
 def provenance(context: CliContext, record_id: str, form: Literal["prov", "openlineage"]) -> None:
-    """Print the history of a record in the format of other tools.
+    """Print the history of a record as W3C PROV or OpenLineage.
 
     Always JSON. Each state is an entity, each transition an activity with its actor; OpenLineage has a start and an end
     for each attempt at a stage.
@@ -297,9 +297,9 @@ def write_history(transitions: Sequence["Transition"]) -> None:
 @click.argument("record_id", metavar="ID")
 @pass_context
 def explain(context: CliContext, record_id: str) -> None:
-    """Say why a record is where it is, and what to do about it.
+    """Explain why a record is where it is, and what to do.
 
-    No worker, waiting for a retry, paused, in review, failed for good: a code for programs and a
+    For example: no worker, waiting for a retry, paused, in review, failed for good. Prints a code for programs and a
     sentence for people.
     """
     with context.app() as app:
@@ -327,10 +327,10 @@ def explain(context: CliContext, record_id: str) -> None:
 @option("--attempt N", "Only the Nth attempt at each stage; 1 is the first.", type=int)
 @pass_context
 def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int | None) -> None:
-    """Show what runners wrote while they worked on a record.
+    """Show the log lines of the stages of a record.
 
-    With --jsonl each line of the logs is one JSON document with its stage and attempt; with --json each attempt is
-    one, with its lines in it. `attempt` is there the version of the record, `number` counts the attempts at a stage.
+    --jsonl prints each log line with its stage and attempt; --json prints a document for each attempt, with its lines.
+    In both `attempt` is the version of the record, and `number` counts the attempts at a stage.
     """
     from stateward.core.errors import UnknownName
 
@@ -416,20 +416,22 @@ def _write_log_line(line: "Fields") -> None:
     is_reading=True,
 )
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@option("--stage NAME", "Of this stage; otherwise of the last that has any.")
+@option("--stage NAME", "Of this stage; otherwise of the last one with items.")
 @option("--kind NAME", "Of this kind, such as observations or canonicals.")
 @option(
     "--format NAME",
-    "How they are written: json, jsonl, csv, or a format that their pipeline offers.",
+    "Output format: json, jsonl, csv, or one that their pipeline offers.",
     to="form",
 )
 @option(
     "--edition N",
-    "As they were before a rebuild: 0 is as the stage made them; otherwise the newest.",
+    "An earlier edition: 0 is what the stage produced first; otherwise the newest.",
     type=click.IntRange(min=0),
 )
-@flag_option("--unique", "Each id once, however many of the records hold it; the rest is counted.")
-@limit_option("The most items to print; otherwise all.")
+@flag_option(
+    "--unique", "Print each id once, even if several records contain it, and count the rest."
+)
+@limit_option("Maximum number of items; otherwise all.")
 @pass_context
 def items(
     context: CliContext,
@@ -442,15 +444,15 @@ def items(
     unique: bool,
     limit: int | None,
 ) -> None:
-    """Print the rows that a stage produced.
+    """Print the items (rows) that a stage produced.
 
-    Each is one JSON document a line; with --json they are one list. As CSV, no cell can be taken for a formula. In CSV
-    and the formats of pipelines, rows of a result that is flagged as wrong or incomplete carry its codes.
+    Prints one JSON document per line; with --json one list. In CSV no cell can be read as a formula. In CSV and the
+    formats of pipelines, rows of a result that is flagged as wrong or incomplete carry its codes.
     """
     from stateward.definition.display import csv_lines, flagged_rows, with_flags
 
     if stage and kind:
-        raise click.UsageError("--stage and --kind say the same in two ways; give one of them")
+        raise click.UsageError("give --stage or --kind, not both")
     offered = offered_exports()
     if form not in (None, "json", "jsonl", "csv", *offered):
         known = ", ".join(("json", "jsonl", "csv", *offered))
@@ -523,7 +525,7 @@ def _unique(context: CliContext, rows: Iterable["Fields"]) -> Iterator["Fields"]
     is_listing=True,
     is_reading=True,
 )
-@option("--machine NAME", "Of this machine; may be given again.", to="machines", multiple=True)
+@option("--machine NAME", "Of this machine; may be repeated.", to="machines", multiple=True)
 @pass_context
 def errors(context: CliContext, *, machines: tuple[str, ...]) -> None:
     """Show why records failed, grouped by cause.
@@ -555,8 +557,8 @@ def errors(context: CliContext, *, machines: tuple[str, ...]) -> None:
 def counts(context: CliContext, words: tuple[str, ...]) -> None:
     """Count records by machine and status.
 
-    All of them, or those that match a query. It is written as for `stateward list`. Records that a person cancelled
-    have a line of their own, whatever status they were stopped in: they did not fail.
+    Counts all records, or those that match a query as in `stateward list`. Cancelled records have a line of their own,
+    whatever status they were stopped in: they did not fail.
     """
     with context.app() as app:
         rows = app.counts(" ".join(words) or None)

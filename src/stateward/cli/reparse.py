@@ -78,12 +78,12 @@ def _prompt(hint: "Hint") -> click.Option:
     is_listing=True,
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@option("--query QUERY", "All records that match, as `stateward list` says.")
-@flag_option("--outdated", "Only what an older version of a reader has read.")
+@option("--query QUERY", "All records that match this query, as in `stateward list`.")
+@flag_option("--outdated", "Only what an older version of a reader read.")
 @flag_option("--dry-run", "Show what would change, and store nothing.")
-@flag_option("--reset", "Begin without the hints of earlier corrections.")
-@flag_option("--accept-flags", "Store a flagged result also in place of one that is not flagged.")
-@flag_option("--remember", "Apply the hints to other documents of the same layout, too.")
+@flag_option("--reset", "Drop the hints of earlier corrections.")
+@flag_option("--accept-flags", "Store a flagged result even in place of one that is not flagged.")
+@flag_option("--remember", "Apply the hints to other documents of the same layout as well.")
 @option("--reason TEXT", "Why, for the history.")
 @option("--code CODE", "The reason code of the review that ends, where it has some.")
 @pass_context
@@ -104,15 +104,15 @@ def reparse(
 ) -> Exit:
     """Read documents again, or retry them, with other options.
 
-    Of a finished record a new edition is made, and what was read before stays: stateward items ID --edition 0. With
-    --outdated, newer readers make it. What changed is shown row by row. A flagged result that is no longer so leaves
-    the queue. The hints of earlier corrections stay in force. What failed or is in review is processed anew, as
-    another record with these options; the review of the old one ends as rejected. The history says who changed which.
+    A finished record gets a new edition; what was read before stays (stateward items ID --edition 0), and every changed
+    row is shown. A result that is no longer flagged leaves the queue. Hints of earlier corrections stay in force. A
+    record that failed or is in review is processed as a new record with these options, and its review ends as rejected.
+    The history says who changed which options.
     """
     from stateward.schemas import RereadRequest
 
     if bool(ids) == bool(query or outdated):
-        raise click.UsageError("name records, or give a --query or --outdated; one of the two")
+        raise click.UsageError("name records, or give --query or --outdated, not both")
     hints, secrets = _given_hints(given)
     request = RereadRequest(
         hints=hints,
@@ -154,9 +154,9 @@ def reprocess(
 ) -> None:
     """Process the document of a record that has ended again.
 
-    It becomes a new record that names the old one, which stays as it is; with other options it is read with those.
-    Those that were not decided in time are found with `stateward list status:timed_out`. One that has not ended, such
-    as in review, is read with other options by `stateward reparse`.
+    Makes a new record that names the old one, which stays as it is; options apply to the new one. Find records that
+    were not decided in time with `stateward list status:timed_out`. For a record that has not ended, such as one in
+    review, use `stateward reparse`.
     """
     hints, _ = _given_hints(given)
     with context.app() as app:

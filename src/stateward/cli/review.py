@@ -81,7 +81,7 @@ for _command in (link, links, revoke_link):
 @limit_option(default=ROWS, most=1000)
 @pass_context
 def list_(context: CliContext, *, limit: int) -> None:
-    """List what waits for a decision.
+    """List open reviews.
 
     The nearest deadline comes first.
     """
@@ -113,7 +113,7 @@ def show(context: CliContext, *, record_id: str) -> None:
 def claim(context: CliContext, *, record_id: str) -> None:
     """Claim a review.
 
-    For a while (`reviews.claim_seconds`) no other person may decide it. The owner of a claim may renew it.
+    No other person may decide it for a while (`reviews.claim_seconds`). You may renew your claim.
     """
     with context.app() as app:
         task = app.claim_review(record_id)
@@ -145,10 +145,10 @@ def unclaim(context: CliContext, *, record_id: str) -> None:
 def approve(
     context: CliContext, *, record_ids: tuple[str, ...], notes: str | None, code: str | None
 ) -> Exit:
-    """Accept the values as they were found.
+    """Approve the values as they were found.
 
-    The first decision counts; a second is refused. Where a review needs several approvals, each is another person's.
-    Of several records each is decided for itself; if any is refused, the others still are decided, and the exit code
+    The first decision counts; a second is refused. Where a review needs several approvals, each must come from another
+    person. Several records are decided one by one; if any is refused, the others are still decided, and the exit code
     is 4.
     """
     return _decide(context, record_ids, "approve", notes=notes, reason_code=code)
@@ -166,13 +166,14 @@ def approve(
 def reject(
     context: CliContext, *, record_ids: tuple[str, ...], notes: str | None, code: str | None
 ) -> Exit:
-    """Refuse documents, and say why.
+    """Reject documents, with a reason.
 
-    Where the review has reason codes, one of them is needed (`stateward review show` names them); otherwise a reason
-    in words.
+    If the review has reason codes, --code is required (`stateward review show` lists them); otherwise --reason.
     """
     if notes is None and code is None:
-        raise click.UsageError("say why: --reason TEXT, or --code CODE where the review has codes")
+        raise click.UsageError(
+            "give a reason: --reason TEXT, or --code CODE if the review has codes"
+        )
     return _decide(context, record_ids, "reject", notes=notes, reason_code=code)
 
 
@@ -187,7 +188,7 @@ def reject(
 @_correcting
 @option(
     "--move FROM=TO",
-    "The value that was found for one field belongs to another.",
+    "Move the value that was found for one field to another.",
     to="moves",
     multiple=True,
 )
@@ -205,10 +206,10 @@ def correct(
     notes: str | None,
     code: str | None,
 ) -> Exit:
-    """Accept a document with values of your own.
+    """Approve a document with corrected values.
 
-    What is not named stays as it was found. The values are held to the rules of the pipeline; one that breaks them
-    is refused with a sentence. They are kept beside what was found, and what comes after takes them.
+    Fields that are not named stay as they were found. The rules of the pipeline apply to corrected values; one that
+    breaks them is refused with the reason. Corrections are stored beside what was found, and later stages use them.
     """
     values = {**_from_file(file), **_from_options(given), **dict.fromkeys(absent)}
     moved = {name: str(to) for name, to in _from_options(moves, flag="--move").items()}
@@ -235,7 +236,7 @@ def correct(
 @click.argument("record_id", metavar="ID")
 @option("--to NAME", "A person, or a group as group:NAME.", required=True)
 @_correcting
-@flag_option("--blind", "Hide your values from who is asked.", to="is_blind")
+@flag_option("--blind", "Hide your values from the person who is asked.", to="is_blind")
 @option("--reason TEXT", "What is asked; kept in the history.", to="notes")
 @pass_context
 def ask(
@@ -251,8 +252,8 @@ def ask(
 ) -> None:
     """Ask another person or a group for a second opinion.
 
-    The record stays in its review, and who was asked decides it. The values that you would correct are shown to them,
-    or with --blind hidden until the decision. Who asked may ask again, also to take it back.
+    The record stays in its review, and the person or group that was asked decides it. They see the values that you
+    would correct, unless --blind hides them until the decision. You may ask again, also to take it back.
     """
     values = {**_from_file(file), **_from_options(given), **dict.fromkeys(absent)}
     with context.app() as app:
@@ -278,7 +279,7 @@ def ask(
 def statistics(context: CliContext, *, days: int) -> None:
     """Show what people decided, and which fields they corrected.
 
-    Overturned are those that a person accepted and another then corrected or rejected. Over --server only an
+    Overturned decisions were approvals that another person then corrected or rejected. With --server only an
     administrator sees the lines of other people.
     """
     with context.app() as app:
@@ -328,7 +329,7 @@ def statistics(context: CliContext, *, days: int) -> None:
 @option("--gold FILE", "The file to write, or - for stdout.", required=True)
 @pass_context
 def export(context: CliContext, *, gold: str) -> None:
-    """Write every decision as gold data, a JSON object a line.
+    """Export every decision as gold data, in JSON lines.
 
     Each has the document's SHA-256, what was found with its confidence, what is right, who decided and when.
     `stateward eval` measures a pipeline by it.

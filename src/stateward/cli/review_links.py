@@ -28,10 +28,10 @@ HOURS_MAX = 168
 )
 @pass_context
 def link(context: CliContext, *, record_id: str, person: str, hours: float | None) -> None:
-    """Make a link that lets a named person decide a review.
+    """Create a link that lets a named person decide a review.
 
-    Who opens it first sees this review and nothing else, and may approve, correct or reject it, without a key. It
-    ends with the decision.
+    The first person who opens it sees this review and nothing else, and may approve, correct or reject it without a
+    key. The link ends with the decision.
     """
     with context.app() as app:
         made = app.create_review_link(record_id, person, hours=hours)
@@ -67,9 +67,9 @@ def links(context: CliContext, *, record_id: str) -> None:
 @click.argument("link_id", metavar="LINK")
 @pass_context
 def revoke_link(context: CliContext, *, record_id: str, link_id: str) -> None:
-    """Close a link to a review, from the next request on.
+    """Revoke a link to a review, from the next request on.
 
-    A decision that was made by it stays.
+    A decision that was made with it stays.
     """
     with context.app() as app:
         link_id = one_of(link_id, (each.id for each in app.review_links(record_id)))

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 HITS_DEFAULT = 20
 MARKS = ("[", "]")
 
-HELP = """Search what documents say.
+HELP = """Search the text of documents.
 
-All words must occur in one passage, in any case and with or without accents. Quote the query, so that the shell
-leaves it alone.
+All words must occur in one passage; case and accents do not matter. Quote the query, because the shell interprets some
+characters.
 
 \b
   rent deposit             both words
@@ -40,9 +40,9 @@ leaves it alone.
 
 What matches stands in [brackets]; with --json it is marked in `snippet`, and `where` is the place in the document.
 
-Of a pipeline that ranks its documents (--pipeline, or machine: in the query) the results are documents, the best
-first: words are compared by their stems and need not all occur, phrases must. Each shows its best passages and why it
-was found. --filter compares what is known of a document, and --format writes the results for other programs."""
+For a pipeline that ranks its documents (--pipeline, or machine: in the query) the results are documents, best first:
+words are compared by their stems and need not all occur, phrases must. Each shows its best passages and why it was
+found. --filter selects by facts of a document, and --format writes the results for other programs."""
 
 
 @command(
@@ -59,8 +59,8 @@ was found. --filter compares what is known of a document, and --format writes th
     is_reading=True,
 )
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
-@limit_option("The most results to show.", default=HITS_DEFAULT)
-@option("--pipeline NAME", "Only documents of this pipeline; it may rank them.", default="")
+@limit_option("Maximum number of results.", default=HITS_DEFAULT)
+@option("--pipeline NAME", "Only documents of this pipeline, ranked if it ranks them.", default="")
 @option(
     "--type NAME",
     "Only passages of this type, such as clauses on liability; of several, one.",
@@ -81,7 +81,7 @@ was found. --filter compares what is known of a document, and --format writes th
     default="",
 )
 @flag_option(
-    "--rebuild", "Make the index anew, such as after a pipeline declared other text searchable."
+    "--rebuild", "Rebuild the index, for example after a pipeline declared other text searchable."
 )
 @pass_context
 def search(
@@ -101,7 +101,7 @@ def search(
         if not (words or types):
             return
     elif not (words or types):
-        raise click.UsageError("name what to look for, or give --rebuild")
+        raise click.UsageError("give words to search for, or --rebuild")
     from stateward.core.text_search import with_types
 
     with context.app() as app:

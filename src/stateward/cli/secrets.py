@@ -17,17 +17,17 @@ SECRET_CHARS_MAX = 4096
     examples=["stateward secrets rotate", "echo 's3cret' | stateward secrets seal"],
 )
 def secrets() -> None:
-    """Encrypt stored secrets: their keys, and passwords."""
+    """Manage the keys that encrypt secrets, and encrypt passwords."""
 
 
 @secrets.command("create", "stateward secrets create secret.keys")
 @click.argument("file", metavar="FILE", type=A_FILE)
 @pass_context
 def create(context: CliContext, *, file: Path) -> None:
-    """Make a key file for machines that share a database.
+    """Create a key file for machines that share a database.
 
-    Each of them needs the same one: copy it, and name it in `store.secret_key_file`. An installation on one machine
-    makes its own.
+    Each of them needs the same file: copy it, and name it as `store.secret_key_file`. An installation on one machine
+    creates its own.
     """
     from stateward.core.errors import InvalidRequest
     from stateward.storage.sealing import make_key_file
@@ -48,10 +48,10 @@ def create(context: CliContext, *, file: Path) -> None:
 @secrets.command("rotate", "stateward secrets rotate")
 @pass_context
 def rotate(context: CliContext) -> None:
-    """Make a new key, and bring every stored secret under it.
+    """Create a new key, and encrypt every stored secret with it.
 
-    The secrets themselves stay the same, and no receiver and no worker notices. Former keys stay in the file, so that
-    backups and sealed passwords of the settings can still be read. Works while the service runs.
+    The secrets themselves do not change, so receivers and workers need nothing. Former keys stay in the file, so that
+    backups and encrypted passwords of the settings can still be read. Works while the service runs.
     """
     import msgspec
 
@@ -74,8 +74,8 @@ def rotate(context: CliContext) -> None:
 def seal(context: CliContext) -> None:
     """Encrypt a password from standard input, for a settings file.
 
-    What is printed takes the place of the password in `notifications.smtp_url` and `store.url`. Only the key file of
-    this installation opens it.
+    Put the output in place of the password in `notifications.smtp_url` and `store.url`. Only the key file of this
+    installation decrypts it.
     """
     from stateward.app.key_file import key_path
     from stateward.core.errors import InvalidRequest

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 # Where to listen.
 where = options(
-    option("--host ADDRESS", "The address to listen at; otherwise api.host, which is loopback."),
+    option("--host ADDRESS", "Address to listen on; otherwise api.host (loopback)."),
     option(
         "--port N",
-        "The port to listen at; 0 takes a free one. Otherwise api.port.",
+        "Port to listen on; 0 takes a free one. Otherwise api.port.",
         type=click.IntRange(0, 65_535),
     ),
 )

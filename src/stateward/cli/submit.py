@@ -47,30 +47,30 @@ def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @option(
     "--machine NAME",
-    "The machine to run it through; otherwise the one that its content belongs to.",
+    "Machine that processes it; otherwise the content decides.",
 )
 @option(
     "--source-type TYPE",
-    "What it is, one of the machine's source types, or auto; found with source:TYPE.",
+    "What it is: one of the machine's source types, or auto. Searchable as source:TYPE.",
 )
 @option(
     "--label KEY=VALUE",
-    "A label; found with meta.KEY:VALUE.",
+    "A label. Searchable as meta.KEY:VALUE.",
     to="labels",
     multiple=True,
     callback=_pair,
 )
-@option("--priority NAME|1-10", "How soon: 10 goes first.", default="5", show_default=True)
+@option("--priority NAME|1-10", "Priority; 10 goes first.", default="5", show_default=True)
 @option("--priority-reason TEXT", "Why it has this priority; shown with the record.")
-@option("--name TEXT", "Call the document this instead of its file name; for one file only.")
-@flag_option(
-    "--recursive", "Take all files below a folder; names that begin with a dot are left out."
-)
+@option("--name TEXT", "Name of the document, in place of its file name; for one file only.")
+@flag_option("--recursive", "Submit all files below a folder, except names that begin with a dot.")
 @option("--reason TEXT", "Why; kept in the history.")
-@flag_option("--wait", "Wait until each document has ended or rests.", to="is_waiting")
+@flag_option(
+    "--wait", "Wait until each document has ended, has failed or is in review.", to="is_waiting"
+)
 @option(
     "--timeout SECONDS",
-    "How long --wait waits for all of them.",
+    "How long --wait waits, for all documents together.",
     to="timeout_s",
     type=click.FloatRange(min=0, max=WAIT_MAX_S),
     default=WAIT_DEFAULT_S,
@@ -94,13 +94,15 @@ def submit(
 ) -> Exit:
     """Submit documents, one record each.
 
-    FILE may be - for standard input. What a document is, its content says, unless --machine or --source-type do; it is
-    refused without a label that its kind needs. Of a zip archive that no pipeline reads as it is, each file is a
-    document. The same bytes again give the record that is there. Says of each file
-    whether it is new, a duplicate or refused; a refused file does not stop the others, but the exit code tells of it.
+    FILE may be - for standard input. The content decides which machine processes a document, unless --machine or
+    --source-type do. Of a zip archive that no pipeline reads as it is, each file is a document. The same bytes again
+    give the record that exists.
 
-    With --wait, waits until the work is done and prints a table of the results. Where no worker runs (stateward up),
-    this command does the work itself.
+    Prints for each file whether it is new, a duplicate or refused; a document is refused without a label that its kind
+    needs. A refused file does not stop the others, but changes the exit code.
+
+    With --wait, waits for the results and prints them as a table. If no worker is running (stateward up), this command
+    does the work itself.
     """
     if name is not None and len(files) > 1:
         raise click.UsageError("--name names one document; submit the files one by one")
@@ -123,7 +125,9 @@ def submit(
 def _walk(files: Sequence[str], sent: "_Sending", *, is_recursive: bool) -> Iterator[str]:
     for file in files:
         path = Path(file)
-        if file == STDIN or not path.is_dir():
+        if file != STDIN and not path.exists():
+            sent.refuse(file, "there is no such file")
+        elif file == STDIN or not path.is_dir():
             yield file
         elif is_recursive:
             yield from _below(path)

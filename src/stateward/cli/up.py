@@ -36,14 +36,14 @@ DRAINING = b"stateward: finishing what runs; once more ends at once\n"
     "stateward --profile business --data /var/lib/stateward up",
     "stateward up --until-idle",
 )
-@flag_option("--until-idle", "Do the work there is, then end; no HTTP.")
+@flag_option("--until-idle", "Do the work there is, then end; without HTTP.")
 @where
 @pass_context
 def up(context: CliContext, *, until_idle: bool, host: str | None, port: int | None) -> None:
-    """Run coordinator, worker, notifier and HTTP in this process.
+    """Run coordinator, worker, notifier and HTTP in one process.
 
-    This is all that one machine needs. Ctrl-C or SIGTERM finishes what runs and ends; twice ends at once. Where its
-    port is taken it ends with exit code 4.
+    One machine needs nothing else. Ctrl-C or SIGTERM finishes running work and ends; twice ends at once. If the port is
+    taken, the exit code is 4.
     """
     settings = at(context.settings(), host=host, port=port)
     roles = ("coordinator", "worker", "notifier")
@@ -55,7 +55,7 @@ def up(context: CliContext, *, until_idle: bool, host: str | None, port: int | N
 )
 @pass_context
 def coordinator(context: CliContext) -> None:
-    """Run a coordinator and the clock, without a worker.
+    """Run a coordinator and its scheduler, without a worker.
 
     Several may run side by side, and any of them may die.
     """
@@ -70,19 +70,19 @@ def coordinator(context: CliContext) -> None:
 )
 @option(
     "--transport URL",
-    "Where work comes from instead of the database: redis://, nats:// or kafka://. Otherwise transport.url.",
+    "Broker to take work from, in place of the database: redis://, nats:// or kafka://. Otherwise transport.url.",
 )
 @option(
     "--blobs DIR",
-    "Where the documents of the coordinators are: a folder, or s3://, gs:// or az://. Otherwise transport.blobs, "
+    "Where the coordinators keep documents: a folder, or s3://, gs:// or az://. Otherwise transport.blobs, "
     "or artifacts.url.",
 )
 @pass_context
 def worker(context: CliContext, *, transport: str | None, blobs: str | None) -> None:
-    """Run a worker, without a coordinator.
+    """Run a worker only.
 
-    It runs as many stages at once as worker.processes says, each in a process of its own with limits. With a transport
-    it needs no database: it reads its work from the streams of the broker, and reports results there.
+    Runs up to worker.processes stages at once, each in a process of its own with limits. With a transport it needs no
+    database: it reads work from the broker's streams and reports results there.
     """
     _run(context, ("worker",), _over(context.settings(), url=transport, blobs=blobs))
 
@@ -109,7 +109,7 @@ def _over(settings: "Settings", *, url: str | None, blobs: str | None) -> "Setti
 @command("notifier", "stateward notifier", "stateward notifier --config /etc/stateward.yaml")
 @pass_context
 def notifier(context: CliContext) -> None:
-    """Run what delivers webhooks and mail, and nothing else.
+    """Run the delivery of webhooks and email only.
 
     Several may run side by side, and any of them may die.
     """
@@ -125,10 +125,10 @@ def notifier(context: CliContext) -> None:
 @where
 @pass_context
 def api(context: CliContext, *, host: str | None, port: int | None) -> None:
-    """Run the HTTP API, and nothing else.
+    """Run the HTTP API only.
 
-    Without a key it listens at loopback only. Several may run side by side on PostgreSQL. Ctrl-C or SIGTERM finishes
-    what is under way and ends.
+    Without an API key it listens on loopback only. Several may run side by side on PostgreSQL. Ctrl-C or SIGTERM
+    finishes running requests and ends.
     """
     settings = at(context.settings(), host=host, port=port)
     set_up_log(settings)

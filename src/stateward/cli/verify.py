@@ -98,7 +98,7 @@ if TYPE_CHECKING:
 @flag_option(
     "--read-only",
     "Write nothing, not even beside the database: for a copy, a replica, or a login that may only read. "
-    "A folder that cannot be written to is read so in any case.",
+    "The default for a folder that cannot be written to.",
 )
 @option(
     "--out FILE",
@@ -121,15 +121,15 @@ def verify(
     read_only: bool,
     out: Path | None,
 ) -> Exit:
-    """Check everything there is to check: a store, or a ledger.
+    """Verify the history of a store, an export or a ledger.
 
-    A STORE is a data folder; without one it is that of the settings. Replays the whole history against the records:
-    checks the hash chain of every lane, versions, order, the graph of each machine, where each record stands, the
-    items and logs that attempts left, the audit log, and the database itself (SQLite's integrity_check; amcheck where
-    PostgreSQL has it); a change of any single field is found. Prints each finding, and the checkpoint of a sound
-    history: kept elsewhere, it shows whether anything that it covers was rewritten. Work may go on meanwhile.
-    Of two checkpoints, --consistency proves that nothing that the older one covers was rewritten before the newer
-    one was made, without reading the history; the proof can be checked by others, who have no store.
+    A STORE is a data folder, by default that of the settings. Replays the whole history against the records: the hash
+    chain of every lane, versions, order, the graph of each machine, the status of each record, the items and logs of
+    attempts, the audit log, and the database itself (SQLite's integrity_check; amcheck where PostgreSQL has it). A
+    change of any single field is found. Prints each finding, and the checkpoint of a sound history: kept elsewhere, it
+    shows whether anything that it covers was rewritten. Work may go on meanwhile. Of two checkpoints, --consistency
+    proves that nothing that the older one covers was rewritten before the newer one was made, without reading the
+    history; the proof can be checked by others, who have no store.
 
     An EXPORT is the folder that `export history` wrote: its transitions, each record against the last of them, the
     audit log, and what that has seals of, also with a --checkpoint that was kept elsewhere, or with --signed-by and the
@@ -334,7 +334,8 @@ def _use_store(context: CliContext, place: Path) -> None:
     from stateward.core.errors import InvalidRequest
 
     if not place.is_dir():
-        raise InvalidRequest(f"{place} is neither a ledger nor the data folder of a store")
+        what = "neither a ledger nor the data folder of a store" if place.exists() else "not there"
+        raise InvalidRequest(f"{place} is {what}")
     context.data = str(place)
     path = context.settings().store_path
     if path is not None and not path.exists():
@@ -424,7 +425,7 @@ def _judgement(verdict: "Verification", kept: "HistoryCheckpoint | None") -> lis
     ],
 )
 def export() -> None:
-    """Write items or the history as plain files."""
+    """Export items or the history to files."""
 
 
 export.add_command(export_items)

@@ -43,11 +43,11 @@ Sight = tuple[int, int, int]
 @click.argument("folder", metavar="DIR", type=A_FILE)
 @option(
     "--machine NAME",
-    "The machine to run it through; otherwise the one that its content belongs to.",
+    "Machine that processes it; otherwise the content decides.",
 )
 @option("--source-type TYPE", "What the files are, one of the machine's source types, or auto.")
-@flag_option("--once", "Take what is there and has settled, do the work, then end.")
-@flag_option("--no-work", "Only submit; a worker elsewhere does the work.")
+@flag_option("--once", "Submit what is there, do the work, then end.")
+@flag_option("--no-work", "Only submit; workers elsewhere do the work.")
 @pass_context
 def watch(
     context: CliContext,
@@ -60,9 +60,9 @@ def watch(
 ) -> Exit:
     """Submit every file that appears in a folder, once.
 
-    Half-written files and names that begin with a dot are left alone. Of a zip archive that no pipeline reads as it is,
-    each file is a document. Taken files stay where they are, or move to another folder, as watch.after says.
-    Ctrl-C ends it; after a restart it goes on where it was.
+    Files that are still being written and names that begin with a dot are ignored. Of a zip archive that no pipeline
+    reads as it is, each file is a document. Submitted files stay where they are, or move to another folder: see
+    watch.after. Ctrl-C ends it; after a restart it continues where it was.
     """
     from stateward.core.errors import InvalidRequest
     from stateward.definition.plugin import AUTO

@@ -39,7 +39,7 @@ def webhook() -> None:
 @click.argument("url", metavar="URL")
 @option(
     "--event EVENT",
-    "A status as machine.status; machine.* or * for all. May be given several times.",
+    "A status as machine.status; machine.* or * for all. May be repeated.",
     to="events",
     multiple=True,
     required=True,
@@ -61,7 +61,7 @@ def add(
 ) -> None:
     """Add an endpoint that receives events from now on.
 
-    Its secret is made and shown: the receiver checks signatures with it, as Standard Webhooks has it.
+    Creates a secret and shows it: the receiver checks signatures with it (Standard Webhooks).
     """
     with context.app() as app:
         _show(context, app.add_webhook(url, events, content=content))
@@ -97,7 +97,7 @@ def list_(context: CliContext) -> None:
 def show(context: CliContext, *, webhook_id: str) -> None:
     """Show an endpoint with its secret.
 
-    Over --server the secret is not shown: it is sent once, by `add` or `rotate`.
+    With --server the secret is not shown: only `add` and `rotate` return it.
     """
     with context.app() as app:
         _show(context, app.webhook(app.whole_webhook(webhook_id)))
@@ -107,9 +107,9 @@ def show(context: CliContext, *, webhook_id: str) -> None:
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def rotate(context: CliContext, *, webhook_id: str) -> None:
-    """Make a new secret for an endpoint.
+    """Create a new secret for an endpoint.
 
-    For a day (notifications.rotation_seconds) messages are signed with both secrets, so that the receiver has time to
+    Messages are signed with both secrets for a day (notifications.rotation_seconds), so that the receiver has time to
     change.
     """
     with context.app() as app:
@@ -120,7 +120,7 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def enable(context: CliContext, *, webhook_id: str) -> None:
-    """Deliver to an endpoint again that was disabled."""
+    """Resume deliveries to a disabled endpoint."""
     with context.app() as app:
         _show(context, app.enable_webhook(app.whole_webhook(webhook_id)))
 
@@ -132,7 +132,7 @@ def enable(context: CliContext, *, webhook_id: str) -> None:
 @option("--reason TEXT", "Why; shown with the endpoint.", default="")
 @pass_context
 def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
-    """Deliver nothing to an endpoint for now.
+    """Stop deliveries to an endpoint.
 
     Messages that wait for it become dead letters; enable it and replay them to deliver them after all.
     """
@@ -171,7 +171,7 @@ def ping(context: CliContext, *, webhook_id: str) -> Exit:
 )
 @click.argument("webhook_id", metavar="[ID]", required=False)
 @option("--record ID", "Only deliveries about this record.", to="record_id")
-@option("--state", "Only what is so.", type=click.Choice(STATES))
+@option("--state", "Only deliveries in this state.", type=click.Choice(STATES))
 @option("--message ID", "One message, with all its attempts.", to="message_id")
 @limit_option(default=50, most=1000)
 @pass_context
@@ -210,7 +210,7 @@ def log(
 @limit_option(default=50, most=1000)
 @pass_context
 def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
-    """List what could not be delivered."""
+    """List messages that could not be delivered."""
     with context.app() as app:
         named = webhook_id and app.whole_webhook(webhook_id)
         found = list(islice(app.deliveries(webhook_id=named, state="dead", limit=limit), limit))
@@ -226,7 +226,7 @@ def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
 @click.argument("webhook_id", metavar="[ID]", required=False)
 @option("--message ID", "Only this message.", to="message_id")
 @flag_option("--dead", "Only what could not be delivered.", to="is_dead")
-@option("--since TIME", "Only what is as new as this, such as 2026-01-31T00:00:00Z.")
+@option("--since TIME", "Only messages since this time, such as 2026-01-31T00:00:00Z.")
 @pass_context
 def replay(
     context: CliContext,
@@ -238,7 +238,7 @@ def replay(
 ) -> None:
     """Deliver messages again, under the same ids.
 
-    They are signed with the secrets of now. A running notifier sends them; see `stateward webhook log`.
+    They are signed with the current secrets. A running notifier sends them; see `stateward webhook log`.
     """
     if since is not None:
         from stateward.core.model import from_iso
@@ -259,16 +259,16 @@ def replay(
 
 
 @webhook.command("listen", "stateward webhook listen --port 9000 --count 1")
-@option("--host", "The address to listen at.", default="127.0.0.1", show_default=True)
+@option("--host", "Address to listen on.", default="127.0.0.1", show_default=True)
 @option(
     "--port N",
-    "The port to listen at; 0 takes a free one.",
+    "Port to listen on; 0 takes a free one.",
     type=click.IntRange(0, 65_535),
     default=9000,
     show_default=True,
 )
 @option("--secret", "Check signatures with this whsec_ secret.", envvar="WEBHOOK_SECRET")
-@option("--count N", "End after so many messages.", type=click.IntRange(1))
+@option("--count N", "End after this many messages.", type=click.IntRange(1))
 @option(
     "--answer STATUS",
     "The HTTP status that each message is answered with.",
@@ -282,7 +282,7 @@ def listen(
 ) -> None:
     """Receive messages and print them, to try things out.
 
-    It says of each whether its signature is right. With --answer 500 it shows what retries look like.
+    Says of each message whether its signature is valid. --answer 500 shows what retries look like.
     """
     from stateward.cli.webhook_listen import receive
 

@@ -44,6 +44,28 @@ from functools import partial
 
 import msgspec
 
+NAMES_SHOWN_MAX = 12
+"""Of more names than that, a message shows only those that a misspelt one is near to, if there are any."""
+
+
+def near_names(name: str, known: Iterable[str]) -> str:
+    """The end of a message: which names that exist a misspelt one may mean; empty if it is near to none."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower(), list(known), n=2)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """The end of a message: what an unknown name may mean, and what there is unless that would be a long list."""
+    there = sorted(known)
+    if not there:
+        return ""
+    near = near_names(name, there)
+    if near and len(there) > NAMES_SHOWN_MAX:
+        return near
+    return f"{near}{'' if near else ';'} there are: {', '.join(there)}"
+
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """One mistake in a declaration: where it is and what must be true there."""
@@ -76,16 +98,13 @@ class DeclarationError(StatewardError):
 
 
 class UnknownName(StatewardError):
-    """Nothing has this name; the message lists what exists."""
+    """Nothing has this name; the message says what was probably meant, or lists what exists."""
 
     def __init__(self, what: str, name: str, known: Iterable[str] = ()) -> None:
         self.what = what
         self.name = name
         self.known = tuple(sorted(known))
-        names = ", ".join(self.known)
-        super().__init__(
-            f"there is no {what} {name!r}" + (f"; there are: {names}" if names else "")
-        )
+        super().__init__(f"there is no {what} {name!r}{known_names(name, self.known)}")
 
 
 class InvalidRequest(StatewardError):

@@ -18,7 +18,7 @@ from typing import Literal, NoReturn, TypeAlias, cast
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import InvalidRequest
+from stateward.core.errors import InvalidRequest, known_names, near_names
 from stateward.core.model import (
     PRIORITY_MAX,
     PRIORITY_MIN,
@@ -162,9 +162,7 @@ def check_names(
     for key, known in (("machine", set(kinds)), ("status", states), ("stage", set(stages))):
         for name in (text for term in query.terms if term.key == key for text in term.texts):
             if name not in known:
-                there = ", ".join(sorted(known)) or "none"
-                near = _near(name, known)
-                raise InvalidRequest(f"there is no {key} {name!r}{near}; there are: {there}")
+                raise InvalidRequest(f"there is no {key} {name!r}{known_names(name, known)}")
 
 
 # From text to raw terms
@@ -263,7 +261,7 @@ def _key(raw: _Raw) -> str:
     if folded == WORD or folded in _READERS:
         return folded
     meant = ELSEWHERE.get(folded)
-    near = f"; did you mean {meant}?" if meant else _near(folded, KEYS)
+    near = f"; did you mean {meant}?" if meant else near_names(folded, KEYS)
     raise InvalidRequest(
         f"there is no key {_cut(raw.key)!r}{near or ';'} "
         f"the keys are: {', '.join(KEYS)}; to look for the text itself, put it in quotes"
@@ -298,7 +296,7 @@ def _read_claims(raw: _Raw, key: str) -> Term:
     term = replace(term, values=tuple(CLAIM_NAMES.get(text, text) for text in term.texts))
     for claim in term.texts:
         if claim not in CLAIMS:
-            near = _near(claim, CLAIMS)
+            near = near_names(claim, CLAIMS)
             _refuse(raw.text, f"{claim!r} is unknown{near or ';'} is: takes {', '.join(CLAIMS)}")
     return term
 
@@ -319,7 +317,7 @@ def _read_priority(raw: _Raw, key: str) -> Term:
         found = _whole(value)
         if found is None or not PRIORITY_MIN <= found <= PRIORITY_MAX:
             known = ", ".join(f"{name} ({at})" for name, at in PRIORITY_CLASSES.items())
-            near = _near(value, PRIORITY_CLASSES)
+            near = near_names(value, PRIORITY_CLASSES)
             _refuse(raw.text, f"a priority is {PRIORITY_MIN} to {PRIORITY_MAX} or {known}{near}")
         return found
 
@@ -461,13 +459,6 @@ def quote_text(value: str) -> str:
 
 def _refuse(written: str, sentence: str) -> NoReturn:
     raise InvalidRequest(f"cannot read {_cut(written)!r}: {sentence}")
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name.lower(), list(known), n=2)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def _cut(text: str) -> str:

@@ -169,6 +169,8 @@ def _machine_text(text: str, *, source: str) -> Machine:
 def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
+    except FileNotFoundError:
+        raise _refusal(str(path), "there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise _refusal(str(path), f"cannot be read: {error}") from error
 

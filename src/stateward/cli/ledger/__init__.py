@@ -72,13 +72,13 @@ def duration(text: str) -> timedelta:
 @click.argument("doc_ids", metavar="[DOC_ID]...", nargs=-1)
 @flag_option("--long", "List them with since when, adapter and error.", to="is_long")
 @option("--state", "Only those in this state.", to="state_")
-@limit_option(f"At most that many; with --long {ROWS_DEFAULT} for people.", most=ROWS_MAX)
+@limit_option(f"Maximum number; with --long a table has {ROWS_DEFAULT} by default.", most=ROWS_MAX)
 @pass_context
 def state(
     context: CliContext, *, ledger_path: Path, doc_ids: tuple[str, ...], is_long: bool, state_: str | None,
     limit: int | None,
 ) -> None:  # fmt: skip
-    """Print the states of documents; without ids, of all.
+    """Print the states of documents, by default of all.
 
     A file is one that `ledger export` wrote; a damaged one is refused with its damage.
     """
@@ -111,7 +111,7 @@ def state(
 @click.argument("doc_id")
 @pass_context
 def next_(context: CliContext, ledger_path: Path, doc_id: str) -> None:
-    """Say where a document may go next.
+    """Show the states that a document may move to.
 
     After a failure that is the step that failed. A document that the ledger does not know may begin.
     """
@@ -270,7 +270,7 @@ def stats(context: CliContext, ledger_path: Path) -> None:
 @ledger_argument
 @option("--older-than", "How long it has been there: 90m, 6h, 2d.", default="6h", show_default=True)
 @option("--state", "Only these states; otherwise all that are no end.", to="states", multiple=True)
-@limit_option(f"At most that many; {ROWS_DEFAULT} for people.", most=ROWS_MAX)
+@limit_option(f"Maximum number; a table has {ROWS_DEFAULT} by default.", most=ROWS_MAX)
 @pass_context
 def stuck(
     context: CliContext,
@@ -282,7 +282,7 @@ def stuck(
 ) -> Exit:
     """List documents that have not moved for long.
 
-    Ends with 1 if there is any.
+    Exit code 1 if there are any.
     """
     from itertools import chain
 

@@ -151,7 +151,7 @@ def archive(
     "stateward ledger checkpoint ledger/ --export-to https://audit.example.org/checkpoints --json",
 )
 @ledger_argument
-@option("--out FILE", "Write it there instead of to stdout.", type=A_FILE)
+@option("--out FILE", "File to write; otherwise stdout.", type=A_FILE)
 @option(
     "--export-to DESTINATION",
     "Export it to a folder on another machine or to an http(s) address.",

@@ -54,7 +54,7 @@ def migrate(
     context: CliContext, *, source: Path, output: Path | None, in_place: bool, mapping: Path | None, dry_run: bool,
     report: Path | None, rollback: bool, prune_backups: bool, days: int, accept_loss: bool, execute: bool,
 ) -> Exit:  # fmt: skip
-    """Make a ledger of an old file of JSON lines.
+    """Convert an old file of JSON lines to a ledger.
 
     Without --yes it only reports what would become of it. Keeps a backup first, builds the new one beside, checks it,
     then puts it in place in one step. Killed, it goes on where it was; run twice, it changes nothing. Moves that the

@@ -13,7 +13,7 @@ import click
 from stateward.cli.context import A_FILE, CliContext, flag_option
 
 execute = flag_option("--yes", "Do it; otherwise only print what would be done.", to="execute")
-accept_loss = flag_option("--accept-loss", "Go on even where records are lost.")
+accept_loss = flag_option("--accept-loss", "Continue even if records are lost.")
 ledger_argument = click.argument("ledger_path", metavar="DIR", type=A_FILE)
 
 if TYPE_CHECKING:

@@ -117,7 +117,7 @@ def _read_checkpoint(path: Path | None) -> str | None:
 @accept_loss
 @pass_context
 def repair(context: CliContext, *, ledger_path: Path, execute: bool, accept_loss: bool) -> Exit:
-    """Say what can be done about damage, and do it.
+    """Show what can be done about damage, and do it.
 
     Bytes that have to go are kept beside (.torn, .corrupt, .damaged). What costs acknowledged records is done only with
     --accept-loss; what cannot be repaired needs a backup. Ends with 1 while anything is left.

@@ -26,7 +26,7 @@ FIELDS = (
 @ledger_argument
 @pass_context
 def init(context: CliContext, ledger_path: Path) -> None:
-    """Make an empty ledger in a new or empty folder.
+    """Create an empty ledger in a new or empty folder.
 
     A folder that is a ledger already stays as it is.
     """

@@ -463,7 +463,7 @@ def refresh(context: CliContext, *, ids: tuple[str, ...], query: str | None, dry
     the paper was retracted since.
     """
     if bool(ids) == bool(query):
-        raise click.UsageError("name records, or give a --query; one of the two")
+        raise click.UsageError("name records or give --query, not both")
     answers: list[dict[str, object]] = []
     with context.app() as app:
         for record_id in ids or [each.id for each in app.find(query or "", machines=[MACHINE])]:
