@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         StoreError,
         StoreFull,
         StoreMismatch,
+        StoreOutdated,
         StoreOvertaken,
         StoreUnreachable,
         TransientFailure,
@@ -67,7 +68,7 @@ _MODULES = {
         "LedgerMismatch", "LedgerPoisoned", "MissingExtra", "MissingLabels", "ReviewRefused", "ReviewTaken",
         "SecretUnreadable", "StageFailure",
         "StatewardError", "StoreBroken", "StoreError", "StoreFull",
-        "StoreMismatch", "StoreOvertaken", "StoreUnreachable", "TransientFailure", "TransportError",
+        "StoreMismatch", "StoreOutdated", "StoreOvertaken", "StoreUnreachable", "TransientFailure", "TransportError",
         "TransportFull", "TransportUnreachable", "UnknownName",
     ),
     "stateward.core.machine": ("Guard", "Machine", "all_of", "at_least", "equals", "is_true"),
@@ -84,9 +85,9 @@ __all__ = [
     "LedgerDamaged", "LedgerError", "LedgerLocked", "LedgerMismatch", "LedgerPoisoned", "Machine", "MissingExtra",
     "MissingLabels", "Outcome", "Pipeline", "Record", "Retry", "ReviewRefused", "ReviewTaken", "SecretUnreadable",
     "Settings", "StageFailure", "StatewardError", "StoreBroken", "StoreError", "StoreFull", "StoreMismatch",
-    "StoreOvertaken", "StoreUnreachable", "TransientFailure", "Transition", "TransportError", "TransportFull",
-    "TransportUnreachable", "UnknownName", "__version__", "all_of", "at_least", "declare", "equals", "from_yaml",
-    "is_true", "runner",
+    "StoreOutdated", "StoreOvertaken", "StoreUnreachable", "TransientFailure", "Transition", "TransportError",
+    "TransportFull", "TransportUnreachable", "UnknownName", "__version__", "all_of", "at_least", "declare", "equals",
+    "from_yaml", "is_true", "runner",
 ]  # fmt: skip
 
 

@@ -33,6 +33,7 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.StoreFull: Exit.DISK_FULL,
     errors.StoreBroken: Exit.DISK_FULL,
     errors.StoreMismatch: Exit.STORE,
+    errors.StoreOutdated: Exit.STORE,
     errors.SecretUnreadable: Exit.STORE,
     errors.TransportError: Exit.STORE,
     errors.TransportUnreachable: Exit.STORE,

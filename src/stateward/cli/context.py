@@ -75,14 +75,14 @@ class CliContext:
 
     def _warn_unread(self) -> None:
         """Name the variables that look like settings and are none, once: a misspelt address means another database."""
-        from difflib import get_close_matches  # rarely needed
-
         from stateward.settings import environment_variables, unread_variables
 
         if self._has_warned:
             return
         self._has_warned = True
         for name in unread_variables():
+            from difflib import get_close_matches  # rarely needed
+
             near = get_close_matches(name, environment_variables(), n=1, cutoff=MISSPELT)
             cure = (
                 f"did you mean {near[0]}?"
