@@ -1,4 +1,4 @@
-"""Who asks, whether they may, and the headers that all requests share.
+"""Who asks, and whether they may.
 
 Every route says which right it needs (`opt={"right": …}`); the service does not start with one that does not say.
 A session of an approver link is let into the few routes that also say `"by_link": True`, for its record alone.
@@ -38,7 +38,7 @@ from stateward.server.throttle import account_of, address_of
 from stateward.server.turns import Turns
 from stateward.settings.server import ApiSettings
 from stateward.storage.audit import KEY_REFUSED, AuditEntry
-from stateward.storage.idempotency import Answer, IdempotentRequest
+from stateward.storage.idempotency import Answer
 from stateward.storage.keys import ApiKey, Right, roles_with
 from stateward.storage.review_links import LINK_PREFIX
 
@@ -56,10 +56,6 @@ PROBES = frozenset({"/healthz", "/readyz"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 KEY_CHARS = re.compile(r"[\x21-\x7e]{1,255}")
 PORT_OF_HOST = re.compile(r":\d+$")
-QUOTED = re.compile(r'".+"')
-ENTITY_TAG = re.compile(r'\s*(?:\*|(?P<weak>W/)?"(?P<version>[0-9]{1,18})")\s*')
-TAG_LIST = re.compile(r'(?:W/)?"([^"]*)"')
-TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 # A larger document is not taken in for who might be refused at its end.
 ASSUMED_BYTES_MAX = 1 << 20
 NO_KEY = ""
@@ -577,57 +573,6 @@ def own_machine(app: App, caller: Caller, name: str) -> str:
         known = [each for each in app.registry.newest if caller.covers(each)]
         raise UnknownName("pipeline", clean_text(name, chars_max=80), known)
     return name
-
-
-# Headers
-
-
-def expected_version(service: Service, if_match: str | None) -> int | None:
-    """The version that a change is meant for; None is any."""
-    if if_match is None:
-        if service.settings.api.require_if_match:
-            raise Refusal(
-                "if-match-required",
-                "say which version is meant: If-Match with the ETag of the record",
-            )
-        return None
-    found = ENTITY_TAG.fullmatch(if_match)
-    if found is None:
-        raise Refusal("invalid-request", 'If-Match takes one ETag of ours, as in "7", or *')
-    if found["weak"]:
-        raise Refusal("invalid-request", "If-Match takes no weak ETag")
-    return None if found["version"] is None else int(found["version"])
-
-
-def is_known(if_none_match: str | None, version: int) -> bool:
-    """Whether the client has this version already."""
-    if if_none_match is None:
-        return False
-    return if_none_match.strip() == "*" or str(version) in TAG_LIST.findall(if_none_match)
-
-
-def once_of(
-    caller: Caller, request: Asked, key: str | None, content: Sequence[bytes | str]
-) -> IdempotentRequest | None:
-    """The request as one that must be done once, if it has an Idempotency-Key."""
-    if key is None:
-        return None
-    bare = key.strip()
-    if QUOTED.fullmatch(bare):  # as the draft of the header has it
-        bare = bare[1:-1]
-    if not KEY_CHARS.fullmatch(bare):
-        raise Refusal("invalid-request", "an Idempotency-Key has 1 to 255 visible ASCII characters")
-    digest = sha256()
-    for part in (request.method, request.url.path, request.url.query, *content):
-        raw = part.encode() if isinstance(part, str) else part
-        digest.update(len(raw).to_bytes(8, "big") + raw)
-    return IdempotentRequest(caller=caller.id, key=bare, fingerprint=digest.hexdigest())
-
-
-def trace_of(request: Asked) -> str | None:
-    """The W3C trace that a request belongs to."""
-    given = request.headers.get("traceparent", "")
-    return given if TRACEPARENT.fullmatch(given) else None
 
 
 def reply(answer: Answer) -> Response[Any]:

@@ -11,17 +11,9 @@ from stateward.app import App
 from stateward.core.errors import ConcurrentModification, UnknownName
 from stateward.core.model import clean_text, to_iso
 from stateward.server import bulk, route, views
-from stateward.server.auth import (
-    Asked,
-    Caller,
-    caller_of,
-    expected_version,
-    is_known,
-    once_of,
-    reply,
-    service_of,
-)
+from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.executors import Call
+from stateward.server.headers import expected_version, is_known, once_of
 from stateward.server.operations import reply_once, write_once
 from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import (

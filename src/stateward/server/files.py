@@ -18,7 +18,8 @@ from stateward.app.views import file_view
 from stateward.core.files import SavedFile
 from stateward.server import views
 from stateward.server.audit import note_read
-from stateward.server.auth import TAG_LIST, Asked, caller_of, get_visible_record, service_of
+from stateward.server.auth import Asked, caller_of, get_visible_record, service_of
+from stateward.server.headers import is_known
 from stateward.storage.audit import DOCUMENT_READ
 from stateward.storage.idempotency import Answer
 
@@ -67,7 +68,7 @@ async def get_file(
     of, saved = await service.quick.ask(look)
     file = saved.file
     headers = {"ETag": f'"{file.sha256}"', "Cache-Control": "no-store"}
-    if known is not None and (known.strip() == "*" or file.sha256 in TAG_LIST.findall(known)):
+    if is_known(known, file.sha256):
         return Response(content=None, status_code=304, headers=headers)
     await note_read(request, DOCUMENT_READ, record_id=of, file=saved.path)
     way = "inline" if file.media_type in SHOWN_TYPES else "attachment"

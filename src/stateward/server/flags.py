@@ -15,8 +15,9 @@ from stateward.app.records import unknown_record
 from stateward.app.rereading import Reading
 from stateward.core.model import Record
 from stateward.server import operations, route, views
-from stateward.server.auth import Asked, Caller, caller_of, once_of, reply, service_of
+from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.executors import Call
+from stateward.server.headers import once_of
 from stateward.server.parameters import IdempotencyKey, IfMatch
 from stateward.storage.idempotency import Answer
 

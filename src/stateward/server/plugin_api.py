@@ -17,13 +17,10 @@ from stateward.schemas import FieldFault as FieldFault
 from stateward.server.auth import Asked as Asked
 from stateward.server.auth import Caller as Caller
 from stateward.server.auth import caller_of as caller_of
-from stateward.server.auth import expected_version as expected_version
 from stateward.server.auth import get_visible_record as get_visible_record
-from stateward.server.auth import once_of as once_of
 from stateward.server.auth import own_machine as own_machine
 from stateward.server.auth import reply as reply
 from stateward.server.auth import service_of as service_of
-from stateward.server.auth import trace_of as trace_of
 from stateward.server.description import ACTING as ACTING
 from stateward.server.description import CHANGED as CHANGED
 from stateward.server.description import LOOKED_AT as LOOKED_AT
@@ -35,6 +32,9 @@ from stateward.server.description import WRITING as WRITING
 from stateward.server.description import described_as as described_as
 from stateward.server.description import form_body as form_body
 from stateward.server.executors import Call as Call
+from stateward.server.headers import expected_version as expected_version
+from stateward.server.headers import once_of as once_of
+from stateward.server.headers import trace_of as trace_of
 from stateward.server.operations import LOOK_PAUSE_S as LOOK_PAUSE_S
 from stateward.server.operations import get_record as get_record
 from stateward.server.operations import reply_read as reply_read

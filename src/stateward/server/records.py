@@ -11,10 +11,11 @@ from stateward.app.provenance import provenance as make_provenance
 from stateward.app.views import error_group_views, status_counts, why_view
 from stateward.core.model import Record
 from stateward.engine.coordinator import Submitted
-from stateward.server import operations, route, views
-from stateward.server.auth import Asked, Caller, caller_of, get_visible_record, reply, trace_of
+from stateward.server import operations, route, submission, views
+from stateward.server.auth import Asked, Caller, caller_of, get_visible_record, reply
 from stateward.server.bulk import within
 from stateward.server.description import described_as, form_body
+from stateward.server.headers import trace_of
 from stateward.server.parameters import IdempotencyKey, IfMatch, QueryText, query
 from stateward.server.resources import any_record, routes_of
 from stateward.storage.idempotency import Answer
@@ -155,7 +156,7 @@ async def provenance(
 
 async def detect(request: Asked, key: IdempotencyKey = None) -> Response[schemas.Detection]:
     """Asked of every pipeline, without keeping anything: what a person may be shown before it is sent."""
-    return reply(await operations.detect_document(request))
+    return reply(await submission.detect_document(request))
 
 
 detecting = post(

@@ -22,7 +22,7 @@ from stateward.core.machine import Machine
 from stateward.core.model import Record
 from stateward.definition.plugin import Resource
 from stateward.engine.coordinator import Submitted
-from stateward.server import files, operations, views
+from stateward.server import files, operations, submission, views
 from stateward.server.auth import Asked, Caller, reply
 from stateward.server.description import (
     ACTING,
@@ -94,7 +94,7 @@ class RecordRoutes(msgspec.Struct, frozen=True, kw_only=True):
     page: type[Any]
     opened: type[Any]
     view: operations.ListedView
-    opened_view: Callable[[App, Submitted, operations.Members], Any]
+    opened_view: Callable[[App, Submitted, submission.Members], Any]
     kinds: tuple[str, ...] = ()
 
     @property
@@ -111,7 +111,7 @@ class RecordRoutes(msgspec.Struct, frozen=True, kw_only=True):
 def any_record() -> RecordRoutes:
     """`/records`: those of every machine."""
 
-    def opened(app: App, submitted: Submitted, members: operations.Members) -> schemas.RecordOpened:
+    def opened(app: App, submitted: Submitted, members: submission.Members) -> schemas.RecordOpened:
         record = record_view(app, submitted.record)
         return schemas.RecordOpened(
             record=record,
@@ -214,7 +214,7 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
             further=rest or UNSET,
         )
 
-    def opened_view(app: App, submitted: Submitted, members: operations.Members) -> msgspec.Struct:
+    def opened_view(app: App, submitted: Submitted, members: submission.Members) -> msgspec.Struct:
         found = submitted.record
         return opened(
             **{resource.id_field: found.id},
@@ -290,7 +290,7 @@ def _submitting(at: RecordRoutes) -> list[Any]:
         Of a zip archive that no pipeline reads as it is, each file is a document; `members` says what became of each.
         """
 
-        def answer(app: App, opened: Submitted, members: operations.Members) -> Answer:
+        def answer(app: App, opened: Submitted, members: submission.Members) -> Answer:
             record, is_duplicate = opened.record, opened.is_duplicate
             location = f"{at.path}/{record.id}"
             # One that came with other hints was not repeated: it was read again, or is said not to be.
@@ -310,7 +310,7 @@ def _submitting(at: RecordRoutes) -> list[Any]:
             )
 
         return reply(
-            await operations.submit_document(
+            await submission.submit_document(
                 request, machine=at.machine or "", required=at.required, key=key, answer=answer
             )
         )

@@ -19,8 +19,9 @@ from stateward.engine.answers import DecisionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
 from stateward.server import route, views
-from stateward.server.auth import Asked, caller_of, reply, service_of, trace_of
+from stateward.server.auth import Asked, caller_of, reply, service_of
 from stateward.server.executors import REPLAYED
+from stateward.server.headers import trace_of
 from stateward.server.operations import reply_once
 from stateward.server.parameters import IdempotencyKey
 from stateward.server.problems import refusal_of, undone_since

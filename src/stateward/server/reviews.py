@@ -16,8 +16,9 @@ from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
 from stateward.server import operations, route, views
-from stateward.server.auth import Asked, Caller, caller_of, reply, service_of, trace_of
+from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.executors import REPLAYED
+from stateward.server.headers import trace_of
 from stateward.server.paging import Cursor, ListPage
 from stateward.server.parameters import (
     DAYS_DEFAULT,
