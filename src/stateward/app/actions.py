@@ -186,7 +186,7 @@ class Actions:
         with self._store.transaction():
             found = self._store.load(record_ids, lock=True)
             answers = [
-                self._declares(each, _visible(found.get(each), machines), event, version)
+                self._declares(_addressed(each, found.get(each), machines, version), event)
                 for each in record_ids
             ]
             events = [
@@ -196,15 +196,11 @@ class Actions:
             made = self._answers_to(events, [event] * len(events))
             return [next(made) if _is_sound(each) else each for each in answers]
 
-    def _declares(
-        self, record_id: str, record: Record | None, event: str, version: int | None
-    ) -> Record | StatewardError:
-        if record is None:
-            return unknown_record(record_id)
-        if version not in (None, record.version):
-            return ConcurrentModification(record_id, expected=version)
-        moves = {each.on for each in self._registry.of(record).moves}
-        return record if event in moves else UnknownName("move", event, sorted(moves))
+    def _declares(self, found: Record | StatewardError, event: str) -> Record | StatewardError:
+        if not _is_sound(found):
+            return found
+        moves = {each.on for each in self._registry.of(found).moves}
+        return found if event in moves else UnknownName("move", event, sorted(moves))
 
     # Priority
 
@@ -227,7 +223,8 @@ class Actions:
         with self._store.transaction():
             found = self._store.load(record_ids, lock=True)
             answers = [
-                self._movable(each, found.get(each), machines, version) for each in record_ids
+                self._movable(_addressed(each, found.get(each), machines, version))
+                for each in record_ids
             ]
             fit = [each for each in answers if isinstance(each, Record)]
             numbers = {
@@ -259,23 +256,10 @@ class Actions:
             )
             return [placed[each.id] if isinstance(each, Record) else each for each in answers]
 
-    def _movable(
-        self,
-        record_id: str,
-        record: Record | None,
-        machines: Sequence[str] = (),
-        version: int | None = None,
-    ) -> Record | StatewardError:
-        record = _visible(record, machines)
-        if record is None:
-            return unknown_record(record_id)
-        if version not in (None, record.version):
-            return ConcurrentModification(record_id, expected=version)
-        if self._registry.of(record).kind[record.status] == "terminal":
-            return InvalidTransition(
-                record_id, expected="priority", found=record.status, allowed=[]
-            )
-        return record
+    def _movable(self, found: Record | StatewardError) -> Record | StatewardError:
+        if _is_sound(found) and self._registry.of(found).kind[found.status] == "terminal":
+            return InvalidTransition(found.id, expected="priority", found=found.status, allowed=[])
+        return found
 
     # In bulk
 
@@ -358,7 +342,7 @@ class Actions:
         is_dry_run: bool,
     ) -> list[str | None]:
         answers = (
-            [self._movable(each.id, each) for each in batch]
+            [self._movable(each) for each in batch]
             if is_dry_run
             else self.set_priority(
                 [each.id for each in batch], priority, actor=actor, reason=reason
@@ -482,9 +466,15 @@ def _is_sound(answer: Record | StatewardError) -> TypeGuard[Record]:
     return isinstance(answer, Record)
 
 
-def _visible(record: Record | None, machines: Sequence[str]) -> Record | None:
-    """A record of one of these machines; none means all."""
-    return None if record is None or (machines and record.machine not in machines) else record
+def _addressed(
+    record_id: str, record: Record | None, machines: Sequence[str], version: int | None
+) -> Record | StatewardError:
+    """The record that a request is about, if the person may see it and it has this version; none means any."""
+    if record is None or (machines and record.machine not in machines):
+        return unknown_record(record_id)
+    if version not in (None, record.version):
+        return ConcurrentModification(record_id, expected=version)
+    return record
 
 
 def _is_requester(actor: str) -> bool:
@@ -508,13 +498,7 @@ def _not_a_person(actor: str) -> InvalidRequest:
 
 def _check(command: Command, record: Record | None) -> Record | StatewardError:
     """The record that a request is about, or why it cannot even be considered."""
-    record = _visible(record, command.machines)
-    if record is None:
-        return unknown_record(command.record_id)
-    if not _is_requester(
-        command.actor
-    ):  # before its state is looked at, which is not what is wrong
+    # Before the state of the record is looked at, which is not what is wrong.
+    if not _is_requester(command.actor):
         return _not_a_person(command.actor)
-    if command.version is not None and command.version != record.version:
-        return ConcurrentModification(command.record_id, expected=command.version)
-    return record
+    return _addressed(command.record_id, record, command.machines, command.version)
