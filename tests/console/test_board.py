@@ -353,6 +353,33 @@ def test_a_file_of_any_kind_is_recognised_and_sent_where_it_belongs(
 
 
 @pytest.mark.long
+def test_an_archive_is_offered_as_its_files_and_a_long_name_leaves_the_page_as_wide(
+    scene: Scene, page: Page
+) -> None:
+    page.goto(scene.page())
+    archive = zipped({"apr.csv": statement(921), "may.csv": statement(922)})
+    name = f"{'x' * 180}.zip"
+    page.locator("[data-detect] input[type=file]").set_input_files(
+        FilePayload(name=name, mimeType="application/zip", buffer=archive)
+    )
+
+    line = page.locator("#detected li", has_text="xxx")
+    expect(line.locator("option:checked")).to_have_text("Archive: each file in it")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    asked: list[str] = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.close(run_before_unload=True)  # what was chosen is not sent yet: the page stays
+    expect(line).to_be_visible()
+    assert asked == ["beforeunload"]
+
+    line.locator("[data-send]").click()
+
+    for member in ("apr.csv", "may.csv"):
+        row = page.locator("#newest tr", has_text=member)
+        expect(row.locator(".pill")).to_have_text("normalized")
+
+
+@pytest.mark.long
 def test_what_a_full_disk_did_not_take_is_sent_again_without_choosing_it_anew(
     scene: Scene, page: Page
 ) -> None:

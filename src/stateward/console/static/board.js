@@ -154,6 +154,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const line = document.createElement("li");
     line.innerHTML = '<span class="name"></span><progress max="100" value="0"></progress><span class="message">waits</span>';
     line.querySelector(".name").textContent = inOrder(file.name);
+    line.querySelector(".name").title = file.name;
     line.querySelector("progress").setAttribute("aria-label", `sending ${file.name}`);
     list.append(line);
     count.total += 1;
@@ -228,6 +229,14 @@ document.addEventListener("DOMContentLoaded", () => {
   const kinds = found ? JSON.parse(found.dataset.kinds) : [];
   const sameKind = (one, other) => one.machine === other.machine && one.source_type === other.source_type;
 
+  // Of an archive that is no document itself each file is one, and what it is the service finds out.
+  const EACH_FILE = { title: "Archive: each file in it", is_likely: true };
+  const ZIP = [0x50, 0x4b, 0x03, 0x04];
+  async function isZip(file) {
+    const beginning = new Uint8Array(await file.slice(0, ZIP.length).arrayBuffer());
+    return ZIP.every((byte, at) => beginning[at] === byte);
+  }
+
   async function ask(file) {
     const fields = new FormData();
     fields.set("file", file.size > WHOLE_BYTES_MAX ? file.slice(0, BEGINNING_BYTES) : file, file.name);
@@ -240,6 +249,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const line = document.createElement("li");
     line.innerHTML = '<span class="name"></span><span class="message">what is it?</span><span class="evidence muted"></span><select hidden></select><span class="labels"></span><button type="button" data-send disabled>Send</button><button type="button" class="quiet" data-drop-line>Leave out</button>';
     line.querySelector(".name").textContent = inOrder(file.name);
+    line.querySelector(".name").title = file.name;
     line.file = file;
     found.append(line);
     await look(line);
@@ -252,7 +262,8 @@ document.addEventListener("DOMContentLoaded", () => {
     line.querySelector(".message").textContent = "what is it?";
     tellBar();
     try {
-      choose(line, await ask(line.file));
+      const items = await ask(line.file);
+      choose(line, !items.some((each) => each.is_likely) && (await isZip(line.file)) ? [EACH_FILE, ...items] : items);
     } catch (error) {
       line.dataset.state = "refused";
       line.querySelector(".message").textContent = error.message;
@@ -273,7 +284,8 @@ document.addEventListener("DOMContentLoaded", () => {
       const group = document.createElement("optgroup");
       group.label = label;
       for (const each of of) {
-        group.append(new Option(each.confidence === undefined ? `${each.title} (${each.machine})` : `${each.title} (${each.machine}), ${each.confidence} %`, String(at)));
+        const to = each.machine ? ` (${each.machine})` : "";
+        group.append(new Option(`${each.title}${to}${each.confidence === undefined ? "" : `, ${each.confidence} %`}`, String(at)));
         at += 1;
       }
       select.append(group);
@@ -341,4 +353,8 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   });
   for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
+  // Files that were chosen and not sent, or are still on their way, would be lost without a word.
+  addEventListener("beforeunload", (event) => {
+    if (sending || waiting.length || [...(found?.children ?? [])].some((line) => line.dataset.state !== "refused")) event.preventDefault();
+  });
 });
