@@ -57,6 +57,22 @@ def test_a_quote_that_is_never_closed_swallows_nothing(tmp_path: Path) -> None:
     assert [line for line, _ in reports] == [2]
 
 
+def test_a_quote_that_is_open_to_the_end_of_the_file_swallows_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,a\n1,"2\n2,3\n3,4\n')
+    dialect = find_dialect(path, encoding="utf-8", score=score)
+    assert dialect is not None
+    reports: list[int] = []
+
+    found = read_records(
+        path, dialect, encoding="utf-8", looks_like_record=lambda _: False,
+        report=lambda line, _: reports.append(line),
+    )  # fmt: skip
+
+    assert [cells for _, cells in found] == [["id", "a"], ["1", "2"], ["2", "3"], ["3", "4"]]
+    assert reports == [2]
+
+
 def test_what_no_other_delimiter_can_beat_is_not_compared_with_them(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("day;sum\n1,5;2,5\n")

@@ -226,8 +226,11 @@ def _is_unclosed(
 ) -> bool:
     """Whether a record over several lines is a quote that was never closed.
 
-    A real one has the width of the records before it, and no line of it looks like a record of its own.
+    A real one ends in a line with the closing quote, has the width of the records before it, and no line of it looks
+    like a record of its own.
     """
+    if '"' not in taken[-1]:  # the file has ended, and everything to its end would be one cell
+        return True
     if len(taken) > LINES_PER_RECORD_MAX or (width > 1 and len(cells) != width):
         return True
     return any(map(looks_like_record, max(cells, key=len).split("\n")[1:]))
