@@ -345,7 +345,7 @@ def test_the_same_bytes_give_the_same_files(tmp_path: Path) -> None:
         (b"PK\x03\x04 not really", "CORRUPT_FILE"),
         (b"a,a\n1,2\n", "BAD_HEADER"),
         (b"a,,c\n1,2,3\n4,5,6\n", "BAD_HEADER"),
-        (b"a,b\n", "NO_DATA"),
+        (b"a,b\n", "NO_TABLE"),
     ],
 )
 def test_what_is_no_table_is_refused_with_a_code(

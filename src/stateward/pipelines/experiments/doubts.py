@@ -11,6 +11,7 @@ OUTLIER = "OUTLIER"
 LEVEL_SHIFT = "LEVEL_SHIFT"
 REPEATED_ROWS = "REPEATED_ROWS"
 REPEATED_KEY = "REPEATED_KEY"
+SUMMARY_ROWS = "SUMMARY_ROWS"
 VALUES_MIN = 8  # with fewer, nothing is far from the others
 DISTINCT_MIN = 4  # with fewer, as of a switch or a constant, there is no range that others could lie outside of
 DILUTED = 2  # times the value before: such a series has no far end
@@ -25,6 +26,14 @@ NINES = re.compile(
     r"-?9{3,8}(?:\.[09]{1,4})?|-([6-9])\1"
 )  # that instruments write for a missing value, and are told of apart
 SENTINEL_FACTOR = 10  # of the largest other value
+# What the first cell of a row of sums or means says; most other rows say something else.
+_SUMMARY = re.compile(
+    r"(?:grand |sub-?)?(?:totals?|totale|totaal|summe|sum|somme|suma|soma|gesamt(?:summe)?|insgesamt|mean|average|avg"
+    r"|mittel(?:wert)?|durchschnitt|moyenne|m[eé]dia|promedio|gemiddelde?|median|sd|s\.d\.|std\.?"
+    r"|st\.? ?dev\.?|stdev|sem|cv|min(?:imum)?|max(?:imum)?)[:.]?",
+    re.IGNORECASE,
+)
+SUMMARY_SHARE = 0.5  # of the rows
 _KEY = re.compile(r"[^\W\d_]{1,8}[-_ ]?[0-9]{1,8}[a-z]?")
 
 _MEASURED = re.compile(
@@ -137,6 +146,15 @@ def repeated_keys(rows: Rows) -> tuple[str, list[str]]:
     return (name, repeated) if repeated and is_key and is_rare else ("", [])
 
 
+def summary_rows(rows: Rows) -> tuple[str, list[str]]:
+    """The first column, and the words by which rows say that they sum up others; ("", []) if none do."""
+    name = next(iter(rows[0]), "") if rows else ""
+    texts = [row[name] or "" for row in rows] if name else []
+    found = [text for text in texts if _SUMMARY.fullmatch(text.strip())]
+    is_some = found and len(found) < SUMMARY_SHARE * len(texts)
+    return (name, [*dict.fromkeys(found)]) if is_some else ("", [])
+
+
 def doubts_of(
     name: str, numeric: Sequence[tuple[str, str]], rows: Rows, groups: Sequence[str] = ()
 ) -> Iterator[str]:
@@ -159,6 +177,12 @@ def doubts_of(
                 f"{LEVEL_SHIFT}: {name}, {column}: {ends[0]} to {ends[1]} before, {ends[2]} to {ends[3]} from row "
                 f"{row} on, and nothing between; if the unit or the instrument changed, the statistics mix two things"
             )
+    column, words = summary_rows(rows) if numeric else ("", [])
+    if words:
+        yield (
+            f"{SUMMARY_ROWS}: {name}, {column}: {', '.join(words)} seems to sum up other rows, and is counted like "
+            "them; leave such rows out"
+        )
     count, key = repeated_rows(rows)
     if count:
         yield (

@@ -6,15 +6,17 @@ Numbers stay decimal text: nothing here turns one into a float. What a schema as
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
+from stateward.pipelines.experiments.number_signs import BLANKS, PERCENT, Signs
 
 DIGITS_MAX = 400  # of a number written out: sums stay exact, and a hostile exponent stays small
 INFERRED_SHARE = 0.9  # of the cells of a column must be of a type for the others to be faults
@@ -172,9 +174,14 @@ def canonical(field: Field, cell: str) -> str:
 
 def comparable(field: Field, text: str) -> Any:  # noqa: ANN401 - whatever the type of the field compares
     """The value of a canonical text, for comparisons."""
+    if field.is_numeric:
+        try:
+            return Decimal(text)
+        except InvalidOperation as error:
+            raise CellFault(BAD_VALUE, f"{text!r} is no number") from error
     cast = CASTS.get(field.type)
     value = text if cast is None else cast(field, text)
-    return Decimal(value) if field.is_numeric or field.type == "year" else value
+    return Decimal(value) if field.type == "year" else value
 
 
 def _check(field: Field, text: str) -> None:
@@ -229,9 +236,29 @@ def _number(field: Field, text: str) -> str:
     return f"{value:f}"
 
 
+def _with_plain_sign(text: str) -> str:
+    """A number whose minus is that of typesetters, or a dash, with that of keyboards."""
+    return f"-{text[1:].lstrip()}" if text[:1] in "\u2212\u2013" and text else text
+
+
 def _remove_grouping(field: Field, text: str) -> str:
+    """The bare number: without thousands parted, and without the unit that the column has anyway."""
+    if field.bare_number and not field.group_char and text[:1].isdigit() and text[-1:].isdigit():
+        return text  # as most are
+    text = _with_plain_sign(text)
+    if field.unit and len(text) > len(field.unit) and text.endswith(field.unit):
+        text = text[: -len(field.unit)].rstrip()
     if field.group_char:
-        text = text.replace(field.group_char, "")
+        group = field.group_char
+        text = text.translate(BLANKS) if group == " " else text
+        whole, _, part = text.partition(field.decimal_char)
+        first, *others = whole.lstrip("+-").split(group)
+        is_even = not others or (
+            first.isdigit() and len(others[-1]) == 3 and all(2 <= len(each) <= 3 for each in others)
+        )
+        if not is_even or group in part:
+            raise CellFault(BAD_VALUE, f"its digits are not parted in groups by {group!r}")
+        text = text.replace(group, "")
     if not field.bare_number:
         found = re.search(r"[+-]?[0-9.,]*[0-9](?:[eE][+-]?[0-9]+)?", text)
         text = found[0] if found else text
@@ -308,25 +335,35 @@ def heading_unit(heading: str) -> tuple[str, str]:
 
 
 def infer(
-    headings: Sequence[str], columns: Sequence[Sequence[str]], missing: Sequence[str]
+    headings: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    missing: Sequence[str],
+    signs: Mapping[str, Signs] = MappingProxyType({}),
 ) -> TableSchema:
-    """A schema that nearly all cells fit; the few that do not are faults."""
+    """A schema that nearly all cells fit; the few that do not are faults.
+
+    `signs` says how the numbers of columns are written.
+    """
     none = (
         frozenset(missing) | ERRORS
     )  # an error of a formula is a fault of its cell, and says nothing of the others
     fields = tuple(
-        _infer(heading, [cell.strip() for cell in cells if cell.strip() not in none])
+        _infer(
+            heading,
+            [cell.strip() for cell in cells if cell.strip() not in none],
+            signs.get(heading),
+        )
         for heading, cells in zip(headings, columns, strict=True)
     )
     return TableSchema(fields=fields, missing_values=tuple(missing), is_inferred=True)
 
 
-def _infer(heading: str, cells: Sequence[str]) -> Field:
+def _infer(heading: str, cells: Sequence[str], signs: Signs | None) -> Field:
     unit = heading_unit(heading)[1]
+    if signs is not None and signs.is_percent:
+        unit = PERCENT
     candidates = [
-        Field(name=heading, type="integer", unit=unit),
-        Field(name=heading, type="number", unit=unit),
-        Field(name=heading, type="number", unit=unit, decimal_char=","),
+        *_numeric_candidates(heading, unit, signs),
         Field(name=heading, type="date", unit=unit),
         Field(name=heading, type="datetime", unit=unit),
         Field(name=heading, type="boolean", true_values=TRUE[:3], false_values=FALSE[:3]),
@@ -350,9 +387,23 @@ def _infer(heading: str, cells: Sequence[str]) -> Field:
     return candidates[best]
 
 
+def _numeric_candidates(heading: str, unit: str, signs: Signs | None) -> Iterator[Field]:
+    if signs is None or signs.is_undecided:
+        yield Field(name=heading, type="integer", unit=unit)
+        yield Field(name=heading, type="number", unit=unit)
+        if signs is None:
+            yield Field(name=heading, type="number", unit=unit, decimal_char=",")
+        return
+    group, decimal = signs.group, signs.decimal
+    yield Field(name=heading, type="integer", unit=unit, group_char=group)
+    yield Field(name=heading, type="number", unit=unit, group_char=group, decimal_char=decimal)
+
+
 def _fits(field: Field, cell: str) -> bool:
-    if field.decimal_char == "," and not (
-        _DECIMAL_COMMA.fullmatch(cell) or _INTEGER.fullmatch(cell)
+    is_comma = field.decimal_char == "," and not field.group_char and not cell.endswith(PERCENT)
+    if is_comma and not (
+        _DECIMAL_COMMA.fullmatch(_with_plain_sign(cell))
+        or _INTEGER.fullmatch(_with_plain_sign(cell))
     ):
         return False
     try:

@@ -17,6 +17,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
+from stateward.pipelines.experiments.blanks import find_blanks, records_by_blanks
 from stateward.pipelines.experiments.labels import count_labels, units_in_labels
 from stateward.pipelines.experiments.schema import (
     BAD_SCHEMA,
@@ -65,6 +66,8 @@ UNITS_ROW = "UNITS_ROW"
 LABELS_ROW = "LABELS_ROW"
 _FORMULA = re.compile(r"(?=.*[0-9])(?:[A-Z][a-z]?[0-9]{0,2}){2,6}")
 MISSING_TOLD = "MISSING_TOLD"
+PARTED_BY_BLANKS = "PARTED_BY_BLANKS"
+HIDDEN_ROWS = "HIDDEN_ROWS"
 HEADER_REPEATED = "HEADER_REPEATED"
 HEADING_NUMBERED = "HEADING_NUMBERED"
 REPEATS_SHARE = 3  # one heading of so many may come again
@@ -95,6 +98,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     schema: TableSchema | None = None
     units: dict[str, str] = {}
+    delimiter: str = ""  # what parts its cells; nothing in a spreadsheet
     missing: tuple[str, ...] = ()  # what its comments say that stands for no value
     faults: tuple[tuple[int, str], ...] = ()
     notes: tuple[str, ...] = ()
@@ -258,7 +262,11 @@ def _resource_plan(box: _Box, folder: str, resource: object, at: int) -> _Plan:
 
 
 def _loose_plans(box: _Box) -> list[_Plan]:
-    tables = sorted(name for name in box.names if name.lower().endswith(TABLE_ENDS))
+    tables = sorted(
+        name
+        for name in box.names
+        if name.lower().endswith(TABLE_ENDS) and not _is_of_a_system(name)
+    )
     if OTHER_SHEETS.intersection(box.names):
         raise FatalFailure(
             "it is no spreadsheet of a kind that is read; save it as XLSX, or each sheet of it as CSV",
@@ -270,6 +278,14 @@ def _loose_plans(box: _Box) -> list[_Plan]:
             code=NO_TABLE,
         )
     return [_loose_plan(box, name, is_only=len(tables) == 1) for name in tables]
+
+
+def _is_of_a_system(name: str) -> bool:
+    """Whether a system added the file to an archive: resource forks of macOS, hidden files."""
+    return any(
+        part == "__MACOSX" or (part.startswith(".") and part not in (".", ".."))
+        for part in name.split("/")
+    )
 
 
 def _loose_plan(box: _Box, name: str, *, is_only: bool) -> _Plan:
@@ -290,6 +306,7 @@ def _sheet_plans(path: Path, name: str) -> list[_Plan]:
     """A table for each sheet; one of words alone, in a single column, is about the others and is noted."""
     from stateward.pipelines.kit.spreadsheets import (
         FORMULA_UNSAVED,
+        hidden_lines,
         read_sheets,
         unsaved_formulas,
         unsaved_message,
@@ -314,6 +331,7 @@ def _sheet_plans(path: Path, name: str) -> list[_Plan]:
             f"the spreadsheet holds {len(tables)} sheets with a table; 1 to {TABLES_MAX} are read",
             code=NO_TABLE,
         )
+    notes += _hidden_notes(hidden_lines(path), tables)
     if cells := unsaved_formulas(path):
         notes.append(f"{FORMULA_UNSAVED}: {unsaved_message(cells)}")
     return [
@@ -327,15 +345,43 @@ def _sheet_plans(path: Path, name: str) -> list[_Plan]:
     ]
 
 
+def _hidden_notes(
+    hidden: Mapping[str, frozenset[int]], tables: Sequence[tuple[str, list[Record]]]
+) -> Iterator[str]:
+    for sheet, records in tables:
+        if sheet not in hidden:
+            continue
+        count = sum(line in hidden[sheet] for line, _ in records)
+        if count or not hidden[sheet]:
+            what = (
+                f"{count} rows of the sheet {sheet!r} are" if count else f"the sheet {sheet!r} is"
+            )
+            yield f"{HIDDEN_ROWS}: {what} hidden in the spreadsheet, and counted like the others"
+
+
 def _sheet_records(rows: Sequence[list[str]]) -> list[Record]:
-    """The rows that hold anything, as wide as the widest of them; a line of one cell is as long as it is in a text."""
+    """The rows that hold anything, as wide as the widest of them; a line of one cell is as long as it is in a text.
+
+    But between rows of the table it is one of them, whose other cells are empty, and so is one below it that begins
+    with a number, as the rows above it do.
+    """
     filled = [
         (line, cells) for line, cells in enumerate(rows, start=1) if any(map(str.strip, cells))
     ]
     width = max((_width_of(cells) for _, cells in filled), default=0)
+    wide = [at for at, (_, cells) in enumerate(filled) if _width_of(cells) == width > 1]
+    first, last = (wide[0], wide[-1]) if wide else (0, -1)
+    is_numbered = last > first and all(_is_data(filled[at][1][:1]) for at in wide[1:])
+
+    def is_row(at: int, cells: Sequence[str]) -> bool:
+        return first < at < last or (at > last and is_numbered and _is_data(cells[:1]))
+
     return [
-        (line, cells[:1] if _width_of(cells) == 1 < width else cells[:width])
-        for line, cells in filled
+        (
+            line,
+            cells[:1] if _width_of(cells) == 1 < width and not is_row(at, cells) else cells[:width],
+        )
+        for at, (line, cells) in enumerate(filled)
     ]
 
 
@@ -350,9 +396,9 @@ def _width_of(cells: Sequence[str]) -> int:
 def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
     faults: list[tuple[int, str]] = []
     notes = [*plan.notes]
-    records = plan.records
+    records, delimiter = plan.records, ""
     if records is None:
-        records = _text_records(plan, rows_max + PREAMBLE_MAX, faults, notes)
+        records, delimiter = _text_records(plan, rows_max + PREAMBLE_MAX, faults, notes)
     records = _without_empty_end(records)
     missing: tuple[str, ...] = ()
     if plan.schema is None:
@@ -399,6 +445,10 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
             notes.append(
                 f"{HEADER_REPEATED}: {again} rows of {plan.name} repeat its headings and were left out"
             )
+    if not below and not faults:
+        raise FatalFailure(
+            f"{plan.name!r} has headings and no rows; submit it with its data", code=NO_TABLE
+        )
     if len(below) > rows_max:
         raise FatalFailure(
             f"there are more than {settings.rows_max} rows (setting experiments.rows_max)",
@@ -410,6 +460,7 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
         rows=tuple(Row(at, line, cells) for at, (line, cells) in enumerate(below, start=1)),
         schema=plan.schema,
         units=units,
+        delimiter=delimiter,
         missing=missing,
         faults=tuple(faults),
         notes=tuple(notes),
@@ -418,15 +469,24 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
 
 def _text_records(
     plan: _Plan, records_max: int, faults: list[tuple[int, str]], notes: list[str]
-) -> list[Record]:
-    """The records of a text, in the encoding that it has."""
+) -> tuple[list[Record], str]:
+    """The records of a text, in the encoding that it has, and what parts its cells."""
     encoding = find_encoding(plan.path, hint=plan.encoding)
     with plan.path.open("r", encoding=encoding.name, errors="replace") as file:
         if is_binary(file.read(HEAD_BYTES)):
             raise FatalFailure(f"{plan.name} is no text", code=UNSUPPORTED_FORMAT)
     if encoding.name not in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not plan.encoding:
         notes.append(f"{ENCODING_GUESSED}: {plan.name} is read as {encoding.name}: {encoding.why}")
-    return list(islice(_records(plan, encoding.name, faults), records_max))
+    dialect = _dialect(plan, encoding.name)
+    if "delimiter" not in plan.dialect and (
+        blanks := find_blanks(plan.path, encoding.name, dialect)
+    ):
+        notes.append(
+            f"{PARTED_BY_BLANKS}: blanks part the cells of {plan.name}, as nothing else does"
+        )
+        return list(islice(records_by_blanks(plan.path, encoding.name, blanks), records_max)), " "
+    records = list(islice(_records(plan, dialect, encoding.name, faults), records_max))
+    return records, "" if dialect is None else dialect.delimiter
 
 
 def _missing_told(records: Sequence[Record]) -> tuple[str, ...]:
@@ -444,6 +504,7 @@ def _without_preamble(records: list[Record], name: str, notes: list[str]) -> lis
     data = [each for each in records if not _is_comment(each)]
     if not data:
         return data
+    data = _with_index(data)
     usual = _usual_width(data)
     above = 0
     for _, cells in data[:PREAMBLE_MAX]:
@@ -465,6 +526,16 @@ def _without_preamble(records: list[Record], name: str, notes: list[str]) -> lis
         line, cells = named[-1]
         return [(line, [cells[0].lstrip(" #"), *cells[1:]]), *data[start:]]
     return data[start:]
+
+
+def _with_index(records: list[Record]) -> list[Record]:
+    """The records with an empty heading above the names of rows, where the headings leave it out, as those of R do."""
+    (line, first), *below = records
+    widths = {len(cells) for _, cells in below}
+    is_short = len(below) > 1 and widths == {len(first) + 1} and len(first) > 1
+    if not is_short or any(not cell.strip() or _is_data([cell]) for cell in first):
+        return records
+    return [(line, ["", *first]), *below]
 
 
 def _has_gaps(record: Record, usual: int) -> bool:
@@ -533,9 +604,10 @@ def _bare_unit(cell: str) -> str:
     return "" if bare == "-" else bare
 
 
-def _records(plan: _Plan, encoding: str, faults: list[tuple[int, str]]) -> Iterator[Record]:
+def _records(
+    plan: _Plan, dialect: Dialect | None, encoding: str, faults: list[tuple[int, str]]
+) -> Iterator[Record]:
     """Lines of cells, without empty ones."""
-    dialect = _dialect(plan, encoding)
     if dialect is None:
         with plan.path.open("r", encoding=encoding, errors="replace", newline=None) as file:
             for number, text in enumerate(file, start=1):

@@ -19,8 +19,10 @@ from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields, Json
 from stateward.definition.display import cell_text, harmless
 from stateward.pipelines.experiments.doubts import NINES, doubts_of, is_apart, units_in_cells
+from stateward.pipelines.experiments.number_signs import doubts_of_signs, find_signs
 from stateward.pipelines.experiments.plots import histogram, histogram_svg, scatter_svg
 from stateward.pipelines.experiments.schema import (
+    DIGITS_MAX,
     CellFault,
     Field,
     TableSchema,
@@ -54,6 +56,12 @@ NUMBERS_AS_TEXT = "NUMBERS_AS_TEXT"
 TEXT_SHARE = 0.5  # of the cells of a column may be no number for the others to be told
 SHOWN_WORDS = 3
 _ANY_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
+# `1.5 ± 0.1 g`, `1.5 (0.1)`, `<0.5`: a number, and what is known of it.
+_AMOUNT = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
+_MEASUREMENT = re.compile(
+    rf"(?:{_AMOUNT}\s*(?:(?:±|\+/-|\+-)\s*{_AMOUNT}|\({_AMOUNT}\))|[<>≤≥~≈]=?\s*{_AMOUNT})(?:\s*[^\d\s.,;()+-]{{1,10}})?"
+)
+SHOWN_CHARS = 40
 ROW_LENGTH = "ROW_LENGTH"
 DUPLICATE = "DUPLICATE"
 BAD_QUOTES = "BAD_QUOTES"
@@ -107,8 +115,10 @@ def validate(job: Job) -> Outcome[DataPoint]:
     points: list[DataPoint] = []
     faults: list[RowFault] = []
     tables: list[TableFacts] = []
+    notes: list[str] = []
     for table in dataset.tables:
-        schema = _schema_of(table, settings)
+        schema, doubts = _schema_of(table, settings)
+        notes += [*table.notes, *doubts]
         checked = _Checked(table, schema)
         points += checked.points()
         faults += checked.faults
@@ -122,7 +132,7 @@ def validate(job: Job) -> Outcome[DataPoint]:
                 schema=schema,
             )
         )
-    notes = [*(note for table in dataset.tables for note in table.notes), *_notes(tables)]
+    notes += _notes(tables)
     _report(job, faults, notes)
     if not points:
         raise FatalFailure(
@@ -147,16 +157,21 @@ def _dataset(job: Job, settings: ExperimentSettings) -> Dataset:
     return read_dataset(path, name=name, scratch=job.scratch, settings=settings)
 
 
-def _schema_of(table: Table, settings: ExperimentSettings) -> TableSchema:
+def _schema_of(table: Table, settings: ExperimentSettings) -> tuple[TableSchema, list[str]]:
+    """The schema of a table, and what a person should know of how it was inferred."""
     if table.schema is None:
         width = len(table.headings)
         whole = [row.cells for row in table.rows if len(row.cells) == width]
         columns = [[cells[at] for cells in whole] for at in range(width)]
         missing = (*settings.missing_values, *table.missing)
-        return _with_units(infer(table.headings, columns, missing), table.units)
+        signs = find_signs(
+            table.headings, columns, missing=frozenset(missing), delimiter=table.delimiter
+        )
+        schema = infer(table.headings, columns, missing, signs)
+        return _with_units(schema, table.units), [*doubts_of_signs(table.name, signs)]
     if table.schema.missing_values is None:  # what Table Schema says where a schema says nothing
-        return msgspec.structs.replace(table.schema, missing_values=("",))
-    return table.schema
+        return msgspec.structs.replace(table.schema, missing_values=("",)), []
+    return table.schema, []
 
 
 def _with_units(schema: TableSchema, units: Mapping[str, str]) -> TableSchema:
@@ -364,31 +379,57 @@ def _doubts(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iter
 
 
 def _text_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:
-    """Columns that are texts because of a few cells, such as `n.d.` or `<0.5`: they have no statistics."""
+    """Columns of numbers that are texts because of how some cells are written: they have no statistics."""
     if not table.schema.is_inferred:
         return
     for field in table.schema.fields:
         if field.type != "string":
             continue
         texts = [text for row in rows if (text := row[field.name]) is not None]
-        words = [text for text in texts if not _looks_like_number(text)]
-        if not words and (signs := _decimal_signs(texts)):
-            yield (
-                f"{NUMBERS_AS_TEXT}: {table.name}, {field.name}: {signs}, so that nothing tells which sign holds, and "
-                "the column has no statistics; export it again with one"
-            )
-        if units := units_in_cells(texts):
-            yield (
-                f"{NUMBERS_AS_TEXT}: {table.name}, {field.name}: the cells hold their units ({', '.join(units)}), so "
-                "that the column has no statistics; write the unit into the heading, and numbers of one unit below it"
-            )
-        if words and len(words) <= TEXT_SHARE * len(texts):
-            shown = ", ".join(repr(each) for each in dict.fromkeys(words[:SHOWN_WORDS]))
-            yield (
-                f"{NUMBERS_AS_TEXT}: {table.name}, {field.name}: {len(texts) - len(words)} of {len(texts)} values are "
-                f"numbers, others are not ({shown}), so that it has no statistics; name what is no value in "
-                "experiments.missing_values"
-            )
+        for why in _reasons_of_text(texts):
+            yield f"{NUMBERS_AS_TEXT}: {table.name}, {field.name}: {why}"
+
+
+def _reasons_of_text(texts: Sequence[str]) -> Iterator[str]:
+    words = [text for text in texts if not _looks_like_number(text)]
+    if not words and (signs := _decimal_signs(texts)):
+        yield (
+            f"{signs}, so that nothing tells which sign holds, and the column has no statistics; export it again with "
+            "one"
+        )
+    elif not words and (long := next(filter(_is_too_long, texts), "")):
+        yield (
+            f"{long[:SHOWN_CHARS]} is a number of more than {DIGITS_MAX} digits, so that the column has no statistics; "
+            "name it in experiments.missing_values if it is none, or write the column in another unit"
+        )
+    if units := units_in_cells(texts):
+        yield (
+            f"the cells hold their units ({', '.join(units)}), so that the column has no statistics; write the unit "
+            "into the heading, and numbers of one unit below it"
+        )
+    elif len(words) > TEXT_SHARE * len(texts) and all(map(_looks_like_measurement, texts)):
+        yield (
+            f"the cells hold more than a number ({words[0][:SHOWN_CHARS]!r}), so that the column has no statistics; "
+            "write what is added to it, such as its uncertainty, into a column of its own"
+        )
+    elif words and len(words) <= TEXT_SHARE * len(texts):
+        shown = ", ".join(repr(each) for each in dict.fromkeys(words[:SHOWN_WORDS]))
+        yield (
+            f"{len(texts) - len(words)} of {len(texts)} values are numbers, others are not ({shown}), so that it has "
+            "no statistics; name what is no value in experiments.missing_values"
+        )
+
+
+def _is_too_long(text: str) -> bool:
+    try:
+        canonical(Field(name="", type="number"), text.replace(",", "."))
+    except CellFault:
+        return True
+    return False
+
+
+def _looks_like_measurement(text: str) -> bool:
+    return _looks_like_number(text) or _MEASUREMENT.fullmatch(text.strip()) is not None
 
 
 def _decimal_signs(texts: Sequence[str]) -> str:
