@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 READER_VERSION = (
-    11  # to be increased by a change after which the same bytes give other observations
+    12  # to be increased by a change after which the same bytes give other observations
 )
 NOTES_MAX = 20
 NOTE_CHARS_MAX = 300
