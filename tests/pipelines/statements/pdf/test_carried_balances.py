@@ -86,3 +86,34 @@ def test_a_balance_that_a_page_hands_to_the_next_one_is_no_closing_balance(
 
     assert found.amounts == ["-171.00", "-91.00", "-20.00", "-30.00"]
     assert found.flags == flags
+
+
+@pytest.mark.parametrize(
+    ("paid", "amounts", "flags"),
+    [
+        ("91.00", ["-171.00", "-91.00", "40.00"], []),
+        ("90.00", ["-171.00", "-91.00", "40.00", "-90.00"], ["NOT_RECONCILED"]),
+    ],
+    ids=["booked above", "booked nowhere"],
+)
+def test_a_list_of_booked_amounts_that_no_total_counts_books_nothing_again(
+    tmp_path: Path, paid: str, amounts: list[str], flags: list[str]
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement 1 March to 31 March 2025")],
+            [(60, "Date"), (130, "Description"), (-400, "Debit"), (-480, "Credit")],
+            [(60, "03 Mar 2025"), (130, "Rent"), (-400, "171.00")],
+            [(60, "04 Mar 2025"), (130, "Sofa in parts"), (-400, "91.00")],
+            [(60, "09 Mar 2025"), (130, "Refund"), (-480, "40.00")],
+            [(60, "Total debits"), (-400, "262.00")],
+            [(60, "Total credits"), (-480, "40.00")],
+            [(60, "Purchases in parts")],
+            [(60, "Date"), (130, "Description"), (-400, "Debit")],
+            [(60, "12 Mar 2025"), (130, "Sofa, 3 of 6"), (-400, paid)],
+        ],
+    )
+
+    assert found.amounts == amounts
+    assert found.flags == flags

@@ -5,6 +5,8 @@ the most likely one is, and everything that was tried is logged, so that normali
 """
 
 import re
+from bisect import bisect
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import accumulate
@@ -51,6 +53,7 @@ UNDATED = "it has no date, and its table prints one in every row"
 BELOW_END = "it has no date, and stands below the closing balance"
 LEFT = (BELOW_END, NO_DAYS)  # doubts by which a row is left out, which a sum must bear out
 KEPT = (REMARKED, UNDATED)  # doubts that alone leave no row out
+LISTS_MAX = 6  # that a section may have beside its bookings: each is tried
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
 OPEN_DEBT = (
     "most amounts are positive; a debt and a deposit add up alike, and no word tells which it is"
@@ -83,13 +86,11 @@ def choose_reading(draft: SectionDraft) -> TriedReading:
     _leave_repeated_amounts(draft)
     _doubt_rows(draft)
     for rows in _row_choices(draft):
-        choice = replace(draft, rows=rows)
-        terms = _terms(choice)
-        for reading in sign_readings(choice, terms):
-            signed = replace(terms, sign=reading.sign, balances=reading.balances)
-            tried.append(_try(choice, reading, signed))
+        tried += _try_signs(replace(draft, rows=rows))
         if any(one.is_sound for one in tried):
             break
+    else:
+        tried = _without_a_list(draft) or tried
     best = _best(tried, draft)
     # What is owed on a card is hardly ever told in each row, beside the number of a bank account.
     is_running = draft.is_bank and any(vocab.BALANCE in entry.money for entry in best.drafts)
@@ -227,6 +228,60 @@ def _has_plus(text: str) -> bool:
 def _is_bare(text: str) -> bool:
     """Whether an amount has no sign and no letters beside its figures."""
     return bool(text) and not any(c in money.MINUS or c in "(+" or c.isalpha() for c in text)
+
+
+def _try_signs(choice: SectionDraft) -> list[TriedReading]:
+    terms = _terms(choice)
+    return [
+        _try(choice, reading, replace(terms, sign=reading.sign, balances=reading.balances))
+        for reading in sign_readings(choice, terms)
+    ]
+
+
+def _without_a_list(draft: SectionDraft) -> list[TriedReading]:
+    """The readings without the rows of one list, if only without it the rows make what is printed.
+
+    Beside their bookings banks list once more what is paid in parts, or by cheque. Such a list has amounts that are
+    booked, and the balances, or the totals of both sides, leave no place for it.
+    """
+    proven: list[list[TriedReading]] = []
+    for listed in _lists_of(draft):
+        booked = [entry for entry in draft.rows if id(entry) not in listed]
+        again = Counter(_amount_figures(entry) for entry in draft.rows if id(entry) in listed)
+        if again - Counter(map(_amount_figures, booked)):
+            continue
+        tried = _try_signs(replace(draft, rows=booked))
+        if any(one.is_sound and (one.is_summed or _has_both_totals(draft)) for one in tried):
+            proven.append(tried)
+            for one in tried:
+                left = f"{len(listed)} rows of a list are left out: only without them the others make what is printed"
+                one.terms = replace(one.terms, why={**one.terms.why, "rows": left})
+    return proven[0] if len(proven) == 1 else []
+
+
+def _amount_figures(entry: DraftRow) -> int:
+    return next((_figures(text) for role, text in entry.money.items() if role != vocab.BALANCE), 0)
+
+
+def _has_both_totals(draft: SectionDraft) -> bool:
+    return {"debits", "credits"} <= {fact.kind for fact in draft.facts}
+
+
+def _lists_of(draft: SectionDraft) -> list[frozenset[int]]:
+    """The ids of the rows of each list but the longest: rows below one title, or between printed totals."""
+    kinds = {vocab.CLOSING, *vocab.TOTAL_LABELS}
+    ends = sorted((fact.page, fact.line) for fact in draft.facts if fact.kind in kinds)
+    lists: list[list[int]] = []
+    last: tuple[int, int] | None = None
+    for entry in draft.rows:
+        own = (entry.group, bisect(ends, (entry.page, entry.line)))
+        if own != last:
+            lists.append([])
+        lists[-1].append(id(entry))
+        last = own
+    longest = max(lists, key=len, default=[])
+    others = [frozenset(each) for each in lists if each is not longest]
+    return others if len(others) <= LISTS_MAX else []
 
 
 def _row_choices(draft: SectionDraft) -> Iterator[list[DraftRow]]:
