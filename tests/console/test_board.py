@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, FilePayload, Page, Request, expect
+from playwright.sync_api import Browser, Dialog, FilePayload, Page, Request, expect
 
 from stateward.app import App
 from stateward.console.board import look
@@ -367,7 +367,12 @@ def test_an_archive_is_offered_as_its_files_and_a_long_name_leaves_the_page_as_w
     expect(line.locator("option:checked")).to_have_text("Archive: each file in it")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     asked: list[str] = []
-    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.once("dialog", stay)
     page.close(run_before_unload=True)  # what was chosen is not sent yet: the page stays
     expect(line).to_be_visible()
     assert asked == ["beforeunload"]
