@@ -12,7 +12,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from stateward.cli import BLAS_THREADS, cli
-from stateward.cli.context import Command
+from stateward.cli.commands import Command
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import replacing
 from stateward.cli.reference import root, walk

@@ -1,8 +1,8 @@
 """The command line: a protocol in, calls on the App, a protocol out.
 
 A command is imported when it is called, and imports the App when it runs, so that none waits for the others. Data
-goes to stdout and words go to stderr; `context` holds what all commands share, `exit_codes` how they end, `output` how
-things look.
+goes to stdout and words go to stderr; `commands` says how commands are declared, `context` what each of them is given,
+`exit_codes` how they end, `output` how things look.
 """
 
 import gc
@@ -12,7 +12,7 @@ import sys
 import click
 
 from stateward import __version__
-from stateward.cli.context import Root, hold_streams
+from stateward.cli.commands import Root, hold_streams
 
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 HELP = """Run document pipelines as durable state machines.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.context import CliContext, command, flag_option, option, options, pass_context
+from stateward.cli.commands import command, flag_option, option, options
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
 from stateward.cli.records import record_fields

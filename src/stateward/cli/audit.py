@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.context import CliContext, Group, limit_option, option, options, pass_context
+from stateward.cli.commands import Group, limit_option, option, options
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.output import cut, moment, plural, write_file
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from stateward.cli.context import CliContext, command, option, pass_context
+from stateward.cli.commands import command, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 
 RECORDS_MAX = 10_000_000

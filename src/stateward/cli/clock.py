@@ -2,7 +2,8 @@
 
 import click
 
-from stateward.cli.context import CliContext, Group, option, pass_context
+from stateward.cli.commands import Group, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 
 

@@ -2,7 +2,8 @@
 
 import click
 
-from stateward.cli.context import CliContext, command, pass_context
+from stateward.cli.commands import command
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.output import write
 
 SHELLS = ("bash", "zsh", "fish")

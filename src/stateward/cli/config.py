@@ -2,7 +2,8 @@
 
 import click
 
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.commands import Group
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.output import write_text
 
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, command, limit_option, pass_context
+from stateward.cli.commands import command, limit_option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import cut, moment, write
 

@@ -9,7 +9,8 @@ from shlex import quote
 from shutil import which
 from typing import TYPE_CHECKING
 
-from stateward.cli.context import CliContext, command, option, pass_context
+from stateward.cli.commands import command, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import count_text, write, write_table
 from stateward.cli.records import record_fields, write_history

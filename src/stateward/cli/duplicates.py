@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, command, pass_context
+from stateward.cli.commands import command
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.output import cut, plural, write_table
 
 if TYPE_CHECKING:

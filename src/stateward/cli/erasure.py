@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, command, flag_option, option, pass_context
+from stateward.cli.commands import command, flag_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import moment, plural, write, write_table
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, Command, Group, pass_context
+from stateward.cli.commands import A_FILE, Command, Group
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import write, write_table

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from stateward.cli.context import CliContext, command, flag_option, option, pass_context
+from stateward.cli.commands import command, flag_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.extensions import offered_exports, view_of
 from stateward.cli.output import plural, replacing, write_lines

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.context import CliContext, command, option, pass_context
+from stateward.cli.commands import command, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.output import plural, write_bytes
 from stateward.cli.records import why_nothing
 

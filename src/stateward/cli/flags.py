@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Group, option, pass_context
+from stateward.cli.commands import Group, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.records import record_fields
 
 if TYPE_CHECKING:

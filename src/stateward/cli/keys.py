@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from stateward.cli.apps import one_of
-from stateward.cli.context import A_FILE, CliContext, Group, option, pass_context
+from stateward.cli.commands import A_FILE, Group, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.output import moment, write_table
 
 if TYPE_CHECKING:

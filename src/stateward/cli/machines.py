@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, Group, option, pass_context
+from stateward.cli.commands import A_FILE, Group, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import plural, write, write_table, write_text

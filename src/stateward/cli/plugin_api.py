@@ -6,9 +6,9 @@ stdout (`write`, `write_table`, `context.emit`), words to stderr (`context.say`)
 
 from typing import TYPE_CHECKING
 
+from stateward.cli.commands import Command as Command
+from stateward.cli.commands import Group as Group
 from stateward.cli.context import CliContext as CliContext
-from stateward.cli.context import Command as Command
-from stateward.cli.context import Group as Group
 from stateward.cli.context import pass_context as pass_context
 from stateward.cli.evaluate import evaluate as evaluate
 from stateward.cli.exit_codes import Exit as Exit

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, command, option, pass_context
+from stateward.cli.commands import command, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.output import plural
 

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from stateward.cli.apps import check_known
-from stateward.cli.context import (
-    CliContext,
-    Command,
-    command,
-    flag_option,
-    limit_option,
-    option,
-    pass_context,
-)
+from stateward.cli.commands import Command, command, flag_option, limit_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.extensions import offered_exports, view_of
 from stateward.cli.output import cut, moment, plural, span, write, write_lines, write_table

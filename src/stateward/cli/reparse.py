@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, command, flag_option, option, pass_context
+from stateward.cli.commands import Command, command, flag_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import plural, write

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.context import (
-    A_FILE,
-    CliContext,
-    Group,
-    flag_option,
-    limit_option,
-    option,
-    options,
-    pass_context,
-)
+from stateward.cli.commands import A_FILE, Group, flag_option, limit_option, option, options
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import cut, moment, plural, write, write_file, write_table
 from stateward.cli.records import record_fields

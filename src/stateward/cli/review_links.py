@@ -3,7 +3,8 @@
 import click
 
 from stateward.cli.apps import one_of
-from stateward.cli.context import CliContext, command, option, pass_context
+from stateward.cli.commands import command, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.output import moment
 
 HOURS_MAX = 168

@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import (
-    CliContext,
-    command,
-    flag_option,
-    limit_option,
-    option,
-    pass_context,
-)
+from stateward.cli.commands import command, flag_option, limit_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.output import plural, write, write_lines
 
 if TYPE_CHECKING:

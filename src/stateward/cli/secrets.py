@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, Group, pass_context
+from stateward.cli.commands import A_FILE, Group
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.output import plural
 
 SECRET_CHARS_MAX = 4096

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import option, options
+from stateward.cli.commands import option, options
 
 if TYPE_CHECKING:
     from socket import socket

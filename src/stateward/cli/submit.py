@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from stateward.cli.context import CliContext, command, flag_option, option, pass_context
+from stateward.cli.commands import command, flag_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.output import count_text, plural, write, write_table
 

@@ -14,7 +14,8 @@ from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from stateward.cli.context import CliContext, command, flag_option, option, pass_context
+from stateward.cli.commands import command, flag_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.serve import api_beside, at, listening_socket, open_api, where
 

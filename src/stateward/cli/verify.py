@@ -5,16 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import (
-    A_FILE,
-    CliContext,
-    Group,
-    command,
-    flag_option,
-    is_unwritable,
-    option,
-    pass_context,
-)
+from stateward.cli.commands import A_FILE, Group, command, flag_option, option
+from stateward.cli.context import CliContext, is_unwritable, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.export_items import export_items
 from stateward.cli.kept_files import kept_file

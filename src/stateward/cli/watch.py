@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, command, flag_option, option, pass_context
+from stateward.cli.commands import A_FILE, command, flag_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import hand_over, write
 from stateward.cli.up import handling_stops

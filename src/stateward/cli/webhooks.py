@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from stateward.cli.context import CliContext, Group, flag_option, limit_option, option, pass_context
+from stateward.cli.commands import Group, flag_option, limit_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import moment, plural, write
 

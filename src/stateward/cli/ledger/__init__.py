@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import (
-    A_FILE,
-    CliContext,
-    Group,
-    flag_option,
-    limit_option,
-    option,
-    pass_context,
-)
+from stateward.cli.commands import A_FILE, Group, flag_option, limit_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger import maintenance, migrate, verify
 from stateward.cli.ledger import write as writing

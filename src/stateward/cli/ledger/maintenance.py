@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, command, flag_option, option, pass_context
+from stateward.cli.commands import A_FILE, command, flag_option, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import execute, ledger_argument, reading, writing
 from stateward.cli.output import plural, write_table, write_text

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, flag_option
+from stateward.cli.commands import A_FILE, flag_option
+from stateward.cli.context import CliContext
 
 execute = flag_option("--yes", "Do it; otherwise only print what would be done.", to="execute")
 accept_loss = flag_option("--accept-loss", "Continue even if records are lost.")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import A_FILE, CliContext, command, option, pass_context
+from stateward.cli.commands import A_FILE, command, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import accept_loss, execute, ledger_argument, reading
 from stateward.cli.output import plural, write

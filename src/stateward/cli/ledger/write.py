@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, command, option, pass_context
+from stateward.cli.commands import command, option
+from stateward.cli.context import CliContext, pass_context
 from stateward.cli.ledger.options import json_object, ledger_argument, writing
 from stateward.cli.output import plural
 
