@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -108,6 +109,18 @@ def test_a_channel_that_ends_in_the_middle_ends_the_loop(tmp_path: Path) -> None
         ours.shutdown(socket.SHUT_WR)
 
         assert inside.Channel(theirs).read() is None
+
+
+def test_frames_of_any_length_come_whole_however_they_are_cut() -> None:
+    frames = [b"short", b"", b"x" * 600_000, b"last"]
+    data = b"".join(map(protocol.frame, frames))
+    ours, theirs = socket.socketpair()
+    with ours, theirs, ThreadPoolExecutor(1) as sender:
+        channel = inside.Channel(theirs)
+        for part in (data[:2], data[2:7], data[7:]):
+            sender.submit(ours.sendall, part)
+
+        assert [channel.read() for _ in frames] == frames
 
 
 def test_pipelines_are_loaded_as_far_as_possible(

@@ -1,5 +1,6 @@
 """Derived files as runners save them, and what a worker takes from a child that may be hostile."""
 
+import os
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +14,9 @@ from stateward.core.errors import (
     TransientFailure,
 )
 from stateward.core.files import DerivedFile
+from stateward.workers import job_files
 from stateward.workers.child_attempt import AttemptFiles
+from stateward.workers.job_files import empty_folder
 from stateward.workers.results import Died
 from stateward.workers.sandbox import ChildJob
 from stateward.workers.sdk import Completed, Failed, Job, Result
@@ -49,6 +52,41 @@ def test_a_test_gives_files_of_earlier_stages() -> None:
     with pytest.raises(FatalFailure, match=r"TEST_1 has no file resize/b\.png") as refused:
         job.file("resize", "b.png")
     assert refused.value.code == "NO_FILE"
+
+
+def test_a_folder_that_nothing_changed_is_not_looked_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Path] = []
+
+    def empty(folder: Path, *, spared: str = "") -> None:
+        looks.append(folder)
+        empty_folder(folder, spared=spared)
+
+    monkeypatch.setattr(job_files, "empty_folder", empty)
+    monkeypatch.setattr(job_files, "TICK_S", -1.0)  # as if its last change were long ago
+    sweeper = job_files.Sweeper()
+    for _ in range(3):
+        sweeper.empty(tmp_path)
+    assert len(looks) == 1
+
+    (tmp_path / "left").mkdir()
+    os.utime(tmp_path, (0, 0))  # a runner cannot hide it
+    sweeper.empty(tmp_path)
+    assert not [*tmp_path.iterdir()]
+
+    (tmp_path / "spared").touch()
+    for _ in range(2):  # what is spared once is not spared for ever
+        sweeper.empty(tmp_path, spared="spared")
+    sweeper.empty(tmp_path)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_that_has_just_changed_is_looked_into(tmp_path: Path) -> None:
+    """What is made within a tick of the clock of the file system does not change the time."""
+    sweeper = job_files.Sweeper()
+    sweeper.empty(tmp_path)
+    assert not sweeper._empty_since
 
 
 HOSTILE_NAMES = [

@@ -5,8 +5,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from msgspec.structs import replace
-
 from stateward.blobs import Artifact
 from stateward.core.errors import StoreError
 from stateward.core.failpoints import Point, point
@@ -43,26 +41,32 @@ class Pairs(Iterable[tuple[int, str]]):
 
 def output_of(work: Work, result: Result, *, worker: str, at: Micros, log: str) -> Output:
     """What is stored of an attempt that ended; `log` is that of the result with what is known beside it."""
-    ended = AttemptResult(
+    if isinstance(result, Completed):
+        completed = AttemptResult(
+            record_id=work.record_id,
+            version=work.version,
+            stage=work.stage,
+            outcome=result.outcome,
+            count=result.count,
+            worker=worker,
+            at=at,
+            facts=result.facts,
+            log=log,
+        )
+        return Output(completed, Pairs(result.chunks), result.files)
+    failed = AttemptResult(
         record_id=work.record_id,
         version=work.version,
         stage=work.stage,
+        error_code=result.code,
+        error_message=result.message,
+        is_retryable=result.is_retryable,
         worker=worker,
         at=at,
         facts=result.facts,
         log=log,
     )
-    if isinstance(result, Completed):
-        completed = replace(ended, outcome=result.outcome, count=result.count)
-        return Output(completed, Pairs(result.chunks), result.files)
-    return Output(
-        replace(
-            ended,
-            error_code=result.code,
-            error_message=result.message,
-            is_retryable=result.is_retryable,
-        )
-    )
+    return Output(failed)
 
 
 class Inputs(Mapping[str, Sequence[str]]):

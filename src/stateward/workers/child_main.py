@@ -82,7 +82,7 @@ from stateward.workers.confinement import (
     prctl,
 )
 from stateward.workers.failures import TRACEBACK_CHARS_MAX, describe
-from stateward.workers.job_files import DERIVED_FOLDER, FolderFiles, empty_folder
+from stateward.workers.job_files import DERIVED_FOLDER, FolderFiles, Sweeper, empty_folder
 from stateward.workers.processes import kill_descendants
 from stateward.workers.results import Completed, Failed, Limits, Result
 from stateward.workers.sdk import Job, forget_runners, registered_runners, run_runner
@@ -93,6 +93,7 @@ SCRATCH_PREFIX, INPUT_PREFIX = "child-", "input-"
 AN_INT = bytes(4)  # of C
 # Frames of one answer are sent together up to this size: a small result is one system call here and one in the worker.
 SEND_BYTES = 64 * 1024
+READ_BYTES, READ_BYTES_MAX = 16 * 1024, 256 * 1024
 KILL_PAUSE_S = 0.001  # a killed process needs a moment to become a zombie that can be waited for
 # Blocked and taken with sigwait: no handler runs in between, and none that comes early is lost.
 WATCHED = frozenset({signal.SIGCHLD, signal.SIGTERM})
@@ -110,18 +111,30 @@ class Channel:
     def __init__(self, ours: socket.socket, lines_fd: int | None = None) -> None:
         self._socket = ours
         self._lines_fd = lines_fd
-        self._reader = ours.makefile("rb")
+        self._incoming = bytearray()
         # A runner may log from many threads: a frame of one must not be cut in two by another's.
         self._lock = threading.Lock()
 
     def read(self) -> bytes | None:
         """The next payload, or None when the worker is gone, also in the middle of a frame."""
-        header = self._reader.read(HEADER_BYTES)
-        if len(header) < HEADER_BYTES:
+        # Not by a file object: its layers cost more than the rest of a small frame.
+        if not self._has_received(HEADER_BYTES):
             return None
-        size = int.from_bytes(header, "big")
-        payload = self._reader.read(size)
-        return payload if len(payload) == size else None
+        end = HEADER_BYTES + int.from_bytes(self._incoming[:HEADER_BYTES], "big")
+        if not self._has_received(end):
+            return None
+        payload = bytes(self._incoming[HEADER_BYTES:end])
+        del self._incoming[:end]
+        return payload
+
+    def _has_received(self, size: int) -> bool:
+        """Receive until there are so many bytes; False if the channel ends before."""
+        while (missing := size - len(self._incoming)) > 0:
+            data = self._socket.recv(min(max(missing, READ_BYTES), READ_BYTES_MAX))
+            if not data:
+                return False
+            self._incoming += data
+        return True
 
     def send(self, *messages: Reply) -> None:
         self.send_all(messages)
@@ -388,6 +401,7 @@ def serve(
     orders = Orders(channel)
     requests = RequestChannel(channel, orders)
     files = ChildFiles(scratch, requests)
+    sweeper = Sweeper()
     # What libraries keep from job to job is taken from every later one: half of a job's memory is as much as they may.
     swollen_from = space.bytes() + limits.memory_bytes // 2
     while (number := permits.next()) is not None:
@@ -399,7 +413,15 @@ def serve(
         begin = time.monotonic()
         log = WireLog(channel, order.number)
         result = work(
-            order, items, log, requests, files, limits=limits, scratch=scratch, faults=faults
+            order,
+            items,
+            log,
+            requests,
+            files,
+            sweeper,
+            limits=limits,
+            scratch=scratch,
+            faults=faults,
         )
         seconds = time.monotonic() - begin
         if os.getpid() != home:
@@ -445,6 +467,7 @@ def work(
     log: "WireLog",
     requests: "RequestChannel",
     files: "ChildFiles",
+    sweeper: Sweeper,
     *,
     limits: Limits,
     scratch: Path,
@@ -469,6 +492,7 @@ def work(
         files=files,
         earlier=order.earlier,
     )
+    job._empty = sweeper.empty
     # No clock: the worker stamps the lines of the log as they arrive.
     return run_runner(runner, job, limits=limits, sleep=time.sleep, now=lambda: 0, log=log)
 
@@ -593,7 +617,7 @@ def has_children() -> bool:
 def has_output() -> bool:
     """Whether something printed waits for the worker; also where that cannot be told, as with a closed stream."""
     try:
-        return any(unread_bytes(fd) for fd in (1, 2))
+        return unread_bytes(1) > 0 or unread_bytes(2) > 0
     except OSError:
         return True
 

@@ -490,27 +490,33 @@ class Child:
             if self._attempts:
                 self._send()
             return None
-        if self._attempt is None or not self._attempt.is_sent:
+        attempt = self._attempts[0] if self._attempts else None
+        if attempt is None or not attempt.is_sent:
             raise ProtocolViolation("it spoke without being asked")
         if isinstance(reply, protocol.REQUESTS):
             # The SDK reads the whole order before it calls the runner. A reply now would come after the
             # frames of the order, where the SDK does not expect it; between whole orders it does.
-            if self._wire.wants_write and not self._attempt.order.is_small:
+            if self._wire.wants_write and not attempt.order.is_small:
                 raise ProtocolViolation("it asked before it had read the whole job")
-            self._wire.send([msgspec.json.encode(self._attempt.answer(reply))])
+            self._wire.send([msgspec.json.encode(attempt.answer(reply))])
             return None
-        # A line that came this way found no space in the pipe: those in it are older.
-        if isinstance(reply, protocol.Line) or getattr(reply, "has_lines", False):
+        if not isinstance(reply, protocol.Done | protocol.Fault):
+            # A line that came this way found no space in the pipe: those in it are older.
+            if isinstance(reply, protocol.Line):
+                self._read_lines(self._attempts)
+            return attempt.take(reply)
+        if reply.has_lines:
             self._read_lines(self._attempts)
-        result = self._attempt.take(reply)
+        result = attempt.take(reply)
         if result is None:
             return None
-        self._note(getattr(reply, "seconds", 0.0))
-        is_stopped = isinstance(result, Failed) or getattr(reply, "is_stopped", False)
+        self._note(reply.seconds)
+        done = reply if isinstance(reply, protocol.Done) else None
+        is_stopped = isinstance(result, Failed) or (done is not None and done.is_stopped)
         if is_stopped or len(self._attempts) == 1:
-            is_swollen = getattr(reply, "is_swollen", False)
-            return self._finish(self._attempt, result, is_stopped=is_stopped, is_swollen=is_swollen)
-        attempt = self._attempts.popleft()
+            is_swollen = done is not None and done.is_swollen
+            return self._finish(attempt, result, is_stopped=is_stopped, is_swollen=is_swollen)
+        self._attempts.popleft()
         attempt.forget_inputs()
         self._jobs_done += 1
         return attempt.with_log(result)

@@ -168,6 +168,7 @@ class Job:
         self._limits = NO_LIMITS
         self._scratch = scratch
         self._is_borrowed = scratch is None
+        self._empty: Callable[..., None] = empty_folder
         self._log: Log = NO_LOG
 
     @classmethod
@@ -394,7 +395,7 @@ class Job:
         try:
             # The folder of a child still holds the derived files of its job, which the worker has not taken yet.
             is_spared = bool(self._saved_files) and not self._is_borrowed
-            empty_folder(self._scratch, spared=DERIVED_FOLDER if is_spared else "")
+            self._empty(self._scratch, spared=DERIVED_FOLDER if is_spared else "")
             if self._is_borrowed:
                 self._scratch.rmdir()
                 self._scratch = None
