@@ -11,6 +11,7 @@ from stateward.core.model import Record
 from stateward.core.query import parse_query
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.pauses import Pause
+from stateward.storage.record_rows import records_of
 from stateward.storage.search import Order
 from stateward.storage.store import Store
 from stateward.testing.rig import START, Rig
@@ -133,6 +134,24 @@ def test_a_pause_is_kept_with_who_and_why_until_it_is_taken_back(rig: Rig) -> No
     assert rig.store.pauses.lift("upload", "parse", now=START)
     assert not rig.store.pauses.lift("upload", "parse", now=START)
     assert rig.store.pauses.all() == []
+
+
+def test_what_a_turn_reads_for_its_records_alone_is_what_is_read_one_by_one(rig: Rig) -> None:
+    store = rig.store
+    for record_id in ("UL_1", "UL_2"):
+        a_new_record(store, record_id)
+    for count in range(3):
+        for ids in ([], ["UL_1"], ["UL_1", "UL_2"], ["UL_3"]):
+            with store.transaction():
+                records, epoch, paused = store.ask_alone(ids)
+                found = records_of(records.rows()), epoch.rows(), sorted(paused.rows())
+                one_by_one = store.ask_epoch_and_paused()
+                assert found[0] == store.load(ids)
+                assert found[1:] == (one_by_one[0].rows(), sorted(one_by_one[1].rows()))
+                assert len(found[2]) == count
+        store.pauses.add(
+            Pause(machine="upload", stage=f"stage{count}", actor="person:a", at=START, reason=None)
+        )
 
 
 def test_machines_are_remembered_as_they_were(rig: Rig) -> None:

@@ -440,10 +440,9 @@ class Coordinator:
         if is_alone and (foreseen := self.foresight.hold(record_ids)) is not None:
             return foreseen
         # The answer is waited for with that to the next query: they are executed in this order.
-        records = self._store.ask_load(record_ids)
         if not is_alone:
-            return Locked(records)
-        epoch, paused = self._store.ask_epoch_and_paused()
+            return Locked(self._store.ask_load(record_ids))
+        records, epoch, paused = self._store.ask_alone(record_ids)
         return Locked(records, epoch=epoch, paused=paused)
 
     def handle_reported(self) -> int:

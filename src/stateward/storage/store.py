@@ -80,6 +80,7 @@ DISPOSITIONS = Table(
     key=(),
 )  # fmt: skip
 
+_QUALIFIED_COLUMNS = ", ".join(f"r.{column}" for column in RECORDS.columns)
 # What `core.model.event_id` returns.
 _DERIVED_ID = re.compile(r"[^:]+:[0-9]+:[^:]+")
 
@@ -225,6 +226,25 @@ class Store:
             "SELECT epoch, machine, stage FROM current_epoch LEFT JOIN pauses ON TRUE"
         )
         return AskedPart(pending, _epoch_rows), AskedPart(pending, _paused_rows)
+
+    def ask_alone(self, ids: Iterable[str]) -> tuple[Asked, Asked, Asked]:
+        """What a turn reads that handles these records alone: `ask_load`, and `ask_epoch_and_paused`.
+
+        Where nothing has to be locked first it is one statement, with a row of each record for each pause.
+        """
+        if self._database.for_update:
+            return self.ask_load(ids), *self.ask_epoch_and_paused()
+        condition, params = self._database.among("id", sorted(set(ids)))
+        pending = self._database.ask(
+            f"SELECT epoch, p.machine, p.stage, {_QUALIFIED_COLUMNS} FROM current_epoch"
+            f" LEFT JOIN pauses AS p ON TRUE LEFT JOIN records AS r ON {condition}",
+            **params,
+        )
+        return (
+            AskedPart(pending, _record_rows),
+            AskedPart(pending, _epoch_rows),
+            AskedPart(pending, _paused_rows),
+        )
 
     def ask_epoch_and_queue(self) -> tuple[Asked, Asked, Asked]:
         """`ask_epoch_and_paused`, and whether a record waits for any stage at all, in one statement."""
@@ -532,17 +552,22 @@ class AskedPart:
         return self._part(self._asked.rows())
 
 
-# The parts of `Store.ask_epoch_and_queue`: the epoch, a row for each pause, and the machine of a record that waits.
+# The parts of `Store.ask_epoch_and_queue` and `ask_alone`: the epoch, a row for each pause, and the machine of a record
+# that waits or the records.
 def _epoch_rows(rows: list[Row]) -> list[Row]:
     return [row[:1] for row in rows[:1]]
 
 
 def _paused_rows(rows: list[Row]) -> list[Row]:
-    return [row[1:3] for row in rows if row[1] is not None]
+    return [*{row[1:3]: None for row in rows if row[1] is not None}]
 
 
 def _waiting_rows(rows: list[Row]) -> list[Row]:
     return [row[3:] for row in rows[:1] if row[3] is not None]
+
+
+def _record_rows(rows: list[Row]) -> list[Row]:
+    return [*{row[3]: row[3:] for row in rows if row[3] is not None}.values()]
 
 
 def _dedupe_order(change: Change) -> tuple[str, str]:
