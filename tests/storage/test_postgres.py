@@ -107,7 +107,7 @@ def test_a_mistake_in_a_statement_is_shown_as_it_is(database: PostgresDatabase) 
         database.run("SELECT :missing")
     with pytest.raises(TypeError, match="a set cannot be a parameter"):
         database.run("SELECT :it", it={1})
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="2 cells for 5 columns"):
         database.insert(PAUSES, [("too", "short")])
 
 

@@ -44,7 +44,7 @@ from stateward.storage.libpq import (
     copy_lines,
     number_params,
     to_arrays,
-    to_cell,
+    to_cells,
 )
 from stateward.storage.postgres_server import (
     LOST_IN_COMMIT,
@@ -246,8 +246,10 @@ class PostgresDatabase(Transactions):
         self._later(Queued(f"SET LOCAL ROLE {role}", ()))
 
     def _begin(self) -> None:
-        with self._translate_errors():
+        try:
             self._use().later(BEGIN)
+        except psycopg.Error as error:
+            self._fail(error)
 
     def _commit(self) -> None:
         session = self._use()
@@ -278,8 +280,11 @@ class PostgresDatabase(Transactions):
         """Do something with the connection that must not be done twice, such as a commit."""
         # A connection that breaks under a COMMIT leaves open whether the server did it. The caller hears just that, and
         # reads the record again: its version tells, and a second try would be refused by it.
-        with self._lock, self._translate_errors(unreachable=unreachable):
-            return act(self._use())
+        with self._lock:
+            try:
+                return act(self._use())
+            except psycopg.Error as error:
+                self._fail(error, unreachable=unreachable)
 
     def _run(self, act: Callable[[Session], T]) -> T:
         """Do something with the connection.
@@ -413,7 +418,7 @@ class PostgresDatabase(Transactions):
         columns = (*table.columns.items(), ("was", table.columns[expected]))
         sql = overwrite_sql(table.name, columns, table.key, expected, min(len(rows), 2))
         with_old: list[Any] = [(*row, old) for row, old in zip(rows, column, strict=True)]
-        params = [*params_of(columns, sorted(with_old)), to_cell(len(rows))]
+        params = [*params_of(columns, sorted(with_old)), b"%d" % len(rows)]
         joins = None
         if len(rows) == 1:
             updating = update_sql(table.name, columns, table.key, expected, 1)
@@ -451,7 +456,7 @@ class PostgresDatabase(Transactions):
         sql = exchange_sql(old.table.name, gone, table.name, new, table.key, min(len(rows), 2))
         params = [*params_of(gone, old.keys), *params_of(new, rows)]
         if is_expected:
-            self._write(Queued(expected_sql(sql, len(params) + 1), [*params, to_cell(len(rows))]))
+            self._write(Queued(expected_sql(sql, len(params) + 1), [*params, b"%d" % len(rows)]))
             return Exchanged([True] * len(rows), [True] * len(rows))
         found = self._run(lambda session: session.load(session.statement(sql, params)))
         were_there = {tuple(row[:-1]): bool(row[-1]) for row in found}
@@ -478,7 +483,7 @@ class PostgresDatabase(Transactions):
         own: list[Row] = [(each,) for number in numbers for each in hashes[number]]
         chained = len(own) if len(lanes) == 1 and len(own) <= CHAINED_MAX else 0
         grown = (
-            [to_cell(cell) for (cell, *_) in (*lanes, *own)]
+            to_cells([cell for (cell, *_) in (*lanes, *own)])
             if chained
             else [*to_arrays(["bigint", "bigint"], lanes), *to_arrays(["text"], own)]
         )

@@ -6,10 +6,11 @@ Everything here makes text and parameters; nothing is sent from this module.
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from stateward.storage.database import TOPICS, ColumnType, Row
-from stateward.storage.libpq import Joining, Param, Queued, to_arrays, to_cell
+from stateward.storage.libpq import Joining, Param, Queued, to_arrays, to_cells
 
 SCHEMA = "stateward"
 Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
@@ -30,7 +31,9 @@ class Appended(NamedTuple):
         """The statement that writes them, notifies the listeners of these topics, and does what these others do."""
         parts = tuple(each.joins for each in joined if each.joins is not None)
         fixed, own = _channels(topics)
-        params = [*self.params, *own, *(param for each in joined for param in each.params or ())]
+        params = [*self.params, *own]
+        for each in joined:
+            params += each.params or ()
         sql = append_sql(self.table, self.columns, self.size, self.chained, fixed, len(own), parts)
         return Queued(sql, params)
 
@@ -206,14 +209,16 @@ def _cells(columns: Columns, count: int, *, start: int = 0) -> str:
 def params_of(columns: Columns, rows: Sequence[Row]) -> list[Param]:
     """The parameters for `_cells`."""
     if len(rows) == 1:
-        return [to_cell(cell) for cell, _ in zip(rows[0], columns, strict=True)]
+        if len(rows[0]) != len(columns):
+            raise ValueError(f"a row has {len(rows[0])} cells for {len(columns)} columns")
+        return to_cells(rows[0])
     return to_arrays([type_ for _, type_ in columns], rows)
 
 
 def pair_of(rows: Sequence[Row]) -> list[Param]:
     """The parameters of two rows, by column."""
     first, second = rows
-    return [to_cell(cell) for both in zip(first, second, strict=True) for cell in both]
+    return to_cells(chain.from_iterable(zip(first, second, strict=True)))
 
 
 def _same(key: Sequence[str]) -> str:
@@ -245,4 +250,4 @@ def _notify_calls(topics: frozenset[str], told: int, place: int) -> list[str]:
 def _channels(topics: frozenset[str]) -> tuple[frozenset[str], list[Param]]:
     """Topics that stand in statements, and the channels of others, which are too many for one statement each."""
     fixed = topics.intersection(TOPICS)
-    return fixed, [to_cell(f"{SCHEMA}_{each}") for each in sorted(topics - fixed)]
+    return fixed, to_cells(f"{SCHEMA}_{each}" for each in sorted(topics - fixed))
