@@ -118,20 +118,24 @@ def test_listeners_that_come_and_die_while_the_pipes_are_kept_open_are_noticed(
     monkeypatch.setattr(pipe_wakeups, "TICK_S", -1.0)  # kept open from the first notification on
     with closing(SqliteDatabase(tmp_path / "store.db")) as database:
         first = database.wakeup(TOPIC_WORK)
-        folder = tmp_path / "store.db-wake" / TOPIC_WORK
+        folder = tmp_path / "store.db-wake"
         os.utime(folder, (0, 0))
         database.notify([TOPIC_WORK])
-        os.mkfifo(folder / "another")
-        another = os.open(folder / "another", os.O_RDWR | os.O_NONBLOCK)
+        with closing(SqliteDatabase(tmp_path / "store.db")) as other:
+            another = other.wakeup(TOPIC_WORK)
+            (name,) = {each.name for each in (folder / TOPIC_WORK).iterdir()} - {
+                each.name for each in first._names
+            }
 
-        database.notify([TOPIC_WORK])
-        assert os.read(another, 10)
-        os.close(another)
-        first.clear()
-        database.notify([TOPIC_WORK])
+            database.notify([TOPIC_WORK])
+            assert another.wait(WAIT_S)
+            os.close(another.fileno())  # as when its process dies: the name stays
+            first.clear()
+            database.notify([TOPIC_WORK])
 
-        assert first.clear() == {TOPIC_WORK}
-        assert not (folder / "another").exists()
+            assert first.clear() == {TOPIC_WORK}
+            assert not (folder / TOPIC_WORK / name).exists()
+            another._reader = another._writer = -1
 
 
 def test_a_file_that_another_process_is_just_making_is_not_taken_for_a_strangers(

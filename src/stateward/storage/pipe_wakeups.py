@@ -113,61 +113,76 @@ class PipeWakeup:
 
 
 class TopicPipes:
-    """The pipes of all that listen to a topic, kept open as long as the folder of their names does not change."""
+    """The pipes of all that listen, by topic; kept open as long as the folder in which listeners begin does not change.
 
-    def __init__(self, folder: Path, topic: str) -> None:
-        self._folder = f"{folder}/{topic}"
-        self._byte = BYTE_OF[topic]
+    A listener that comes makes its pipe there first, and under its topics after (`PipeWakeup`). It looks for what there
+    is to do only then, so that one who notifies earlier need not know of it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
         self._changed_at = -1
         self._seen_at = 0.0
         self._is_current = False
-        self._pipes: dict[str, int] = {}
+        self._pipes: dict[str, dict[str, int]] = {}
 
-    def notify(self) -> None:
-        """Write a byte to each pipe; names whose listener died are removed."""
+    def notify(self, topics: Iterable[str]) -> None:
+        """Write a byte to each pipe of these topics; names whose listener died are removed."""
         try:
             self._follow()
         except FileNotFoundError:  # nothing has listened yet
             with suppress(OSError):  # found the next time, which costs less than not to find it
-                for folder in (Path(self._folder).parent, Path(self._folder)):
-                    folder.mkdir(mode=0o700, exist_ok=True)
+                Path(self._folder).mkdir(mode=0o700, exist_ok=True)
             return
-        for name, pipe in list(self._pipes.items()):
+        for topic in topics:
+            pipes = self._pipes.get(topic)
+            if pipes is None:
+                pipes = self._pipes[topic] = self._open(topic)
+            if pipes:
+                self._write(topic, pipes)
+
+    def _write(self, topic: str, pipes: dict[str, int]) -> None:
+        for name, pipe in list(pipes.items()):
             try:
-                os.write(pipe, self._byte)
+                os.write(pipe, BYTE_OF[topic])
             except BlockingIOError:
                 pass  # full of notifications already
             except BrokenPipeError:
-                os.close(self._pipes.pop(name))
-                self._remove(name)
+                os.close(pipes.pop(name))
+                self._remove(topic, name)
 
     def _follow(self) -> None:
-        """Open the pipes again if there may be others."""
+        """Forget the pipes if there may be others."""
         changed_at = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 - this is the hot path
         if changed_at != self._changed_at:
             self._changed_at, self._seen_at, self._is_current = changed_at, time.monotonic(), False
         if not self._is_current:
-            # Decided before the folder is read: within a tick another name may appear, and the time not tell it.
+            # Decided before the folders are read: within a tick another name may appear, and the time not tell it.
             self._is_current = time.monotonic() - self._seen_at > TICK_S
-            self._open()
+            self.close()
 
-    def _open(self) -> None:
-        self.close()
-        for name in os.listdir(self._folder):  # noqa: PTH208
-            try:
-                flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
-                self._pipes[name] = os.open(f"{self._folder}/{name}", flags)
-            except OSError as error:
-                if error.errno == errno.ENXIO:  # no process has it open for reading any more
-                    self._remove(name)
-                else:
-                    self._is_current = False  # it has just left, or there are too many open files
+    def _open(self, topic: str) -> dict[str, int]:
+        """The pipes under a topic, by their names."""
+        pipes: dict[str, int] = {}
+        with suppress(FileNotFoundError):  # nothing has listened to it yet
+            for name in os.listdir(f"{self._folder}/{topic}"):  # noqa: PTH208
+                try:
+                    flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
+                    pipes[name] = os.open(f"{self._folder}/{topic}/{name}", flags)
+                except OSError as error:
+                    if error.errno == errno.ENXIO:  # no process has it open for reading any more
+                        self._remove(topic, name)
+                    else:
+                        # It has just left, or there are too many open files.
+                        self._is_current = False
+        return pipes
 
-    def _remove(self, name: str) -> None:
+    def _remove(self, topic: str, name: str) -> None:
         with suppress(OSError):
-            os.unlink(f"{self._folder}/{name}")  # noqa: PTH108
+            os.unlink(f"{self._folder}/{topic}/{name}")  # noqa: PTH108
 
     def close(self) -> None:
-        for pipe in self._pipes.values():
-            os.close(pipe)
+        for pipes in self._pipes.values():
+            for pipe in pipes.values():
+                os.close(pipe)
         self._pipes.clear()

@@ -95,7 +95,7 @@ class SqliteDatabase(Transactions):
         self._erased_mark = None if self._path == MEMORY else Path(f"{self._path}-erased")
         self._queue = None if self._wakeup_folder is None else WriteQueue(self._wakeup_folder)
         self._wakeups: list[PipeWakeup] = []
-        self._pipes: dict[str, TopicPipes] = {}
+        self._pipes = None if self._wakeup_folder is None else TopicPipes(self._wakeup_folder)
         self._reserve: WalReserve | None = None
         if self._wakeup_folder is not None:
             refuse_special_files(self._path)
@@ -388,14 +388,11 @@ class SqliteDatabase(Transactions):
 
     def _notify_now(self) -> None:
         topics, self._notified = self._notified, set()
-        if self._wakeup_folder is None:
-            for wakeup in self._wakeups:
-                wakeup.notify(topics)
+        if self._pipes is not None:
+            self._pipes.notify(topics)
             return
-        for topic in topics:
-            if topic not in self._pipes:
-                self._pipes[topic] = TopicPipes(self._wakeup_folder, topic)
-            self._pipes[topic].notify()
+        for wakeup in self._wakeups:
+            wakeup.notify(topics)
 
     def wakeup(self, *topics: str) -> "PipeWakeup":
         known = {_topic_of(each) for each in topics_to_hear(topics)}
@@ -465,8 +462,8 @@ class SqliteDatabase(Transactions):
     def close(self) -> None:
         for wakeup in list(self._wakeups):
             wakeup.close()
-        for pipes in self._pipes.values():
-            pipes.close()
+        if self._pipes is not None:
+            self._pipes.close()
         if self._reserve is not None:
             self._reserve.close()
         if self._queue is not None:
