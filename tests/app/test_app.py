@@ -230,7 +230,7 @@ def test_a_pipeline_that_cannot_be_loaded_is_refused(make_app: Maker, tmp_path: 
         make_app(f"pipelines: ['{broken}']\n")
     with pytest.raises(DeclarationError, match="cannot be imported"):
         make_app("pipelines: [no_such_module]\n")
-    with pytest.raises(DeclarationError, match="cannot be read"):
+    with pytest.raises(DeclarationError, match="there is no such file"):
         make_app(f"pipelines: ['{tmp_path}/none.yaml']\n")
 
 
