@@ -126,6 +126,35 @@ def test_sixteen_bits_keep_their_brightness() -> None:
     assert is_like(image, (0.5, 0.5), (127, 127, 127))
 
 
+def test_twelve_bits_in_sixteen_are_not_black_and_are_noted() -> None:
+    row = (4_000).to_bytes(2, "little") * 20 + bytes(2 * 20)
+    image = Image.frombytes("I;16", (40, 40), row * 40)
+
+    outcome, files = run(saved(image, "TIFF"))
+
+    assert codes(outcome) == ["VALUES_RESCALED"]
+    assert is_like(opened(files["small.jpg"]), (0.1, 0.5), (255, 255, 255))
+    assert is_like(opened(files["small.jpg"]), (0.9, 0.5), (0, 0, 0))
+
+
+def test_the_profile_of_a_palette_is_that_of_its_colors() -> None:
+    palette = saved(corners().quantize(8), "PNG", icc_profile=b"no profile at all")
+
+    outcome, files = run(palette)
+
+    assert codes(outcome) == ["COLORS_APPROXIMATE"]
+    assert is_like(opened(files["small.jpg"]), (0.1, 0.1), RED)
+
+
+@pytest.mark.parametrize(("dpi", "noted"), [((204, 98), ["PIXELS_NOT_SQUARE"]), ((204, 196), [])])
+def test_a_fax_whose_lines_are_far_apart_is_noted(dpi: tuple[int, int], noted: list[str]) -> None:
+    page = Image.new("1", (200, 100), 1)
+
+    outcome, _ = run(saved(page, "TIFF", compression="group4", dpi=dpi))
+
+    assert codes(outcome) == noted
+
+
 def test_values_without_a_known_range_are_stretched_and_noted() -> None:
     image = Image.new("F", (40, 40), -1.0)
     image.paste(1.0, (0, 0, 20, 40))

@@ -31,6 +31,8 @@ IMAGE_CORRUPT = "IMAGE_CORRUPT"
 FIRST_FRAME_ONLY = "FIRST_FRAME_ONLY"
 COLORS_APPROXIMATE = "COLORS_APPROXIMATE"
 VALUES_RESCALED = "VALUES_RESCALED"
+PIXELS_NOT_SQUARE = "PIXELS_NOT_SQUARE"
+SQUARE_MAX = 1.2  # how many times as far pixels may be apart in one direction
 
 # At four bytes a pixel and two copies it fits into the memory that a worker gives to a job by default.
 PIXELS_MAX = 50_000_000
@@ -47,7 +49,7 @@ DESCRIBING_TAGS = frozenset({
     0x010E, 0x010F, 0x0110, 0x0131, 0x0132, 0x013B, 0x8298, EXIF_IFD, GPS_IFD,
 })  # fmt: skip
 SIDEWAYS = range(5, 9)  # EXIF orientations that exchange width and height
-DEEP_LEVELS, LEVELS = 65_535, 255
+DEEP_LEVELS, DARK_LEVELS, LEVELS = 65_535, 4_095, 255
 UNREADABLE = "unreadable"
 # Bytes that only begin files of these formats; WEBP, AVIF and HEIC name themselves a few bytes later.
 MAGIC = {
@@ -132,11 +134,12 @@ def read_picture(
             has_metadata=facts.has_metadata or is_metadata_kinds,
             is_partial=is_partial,
         )
+        shape_notes = [*_shape_notes(image)]
         image, color_notes = _true_colors(image)
         return Picture(
             image=_turn(image, orientation),
             facts=facts,
-            notes=(*_notes(facts), *color_notes),
+            notes=(*_notes(facts), *shape_notes, *color_notes),
         )
 
 
@@ -262,6 +265,19 @@ def _profile_name(data: bytes | None) -> str:
         return UNREADABLE
 
 
+def _shape_notes(image: "Image") -> Iterator[str]:
+    """That a fax has other distances between its lines than within them, so that what it shows is flat."""
+    told = image.info.get("dpi", (0, 0)) if image.format == "TIFF" else (0, 0)
+    across, down = map(
+        float, told
+    )  # as fractions of its tags, which cannot be divided; not a number without a divisor
+    if across > 0 and down > 0 and not 1 / SQUARE_MAX < across / down < SQUARE_MAX:
+        yield (
+            f"{PIXELS_NOT_SQUARE}: the file has {across:g} by {down:g} pixels an inch and is shown as if they were "
+            "square; save it with as many in both directions"
+        )
+
+
 def _notes(facts: PictureFacts) -> Iterator[str]:
     # Phones store a second view in MPO files, which is not what anyone took the picture for.
     if facts.frames > 1 and facts.format != "mpo":
@@ -359,6 +375,8 @@ def _true_colors(image: "Image") -> tuple["Image", list[str]]:
     if image.mode == "F" or image.mode.startswith("I"):
         image, rescaled = _eight_bits(image)
         notes += rescaled
+    if profile and image.mode in ("P", "PA"):  # its profile is that of the colours of its palette
+        image = image.convert("RGBA" if _has_alpha(image) else "RGB")
     if image.mode in ("RGB", "RGBA", "CMYK", "L", "LAB") and (profile or image.mode == "LAB"):
         converted = _by_profile(image, profile)
         if converted is not None:
@@ -381,16 +399,19 @@ def _has_alpha(image: "Image") -> bool:
 
 
 def _eight_bits(image: "Image") -> tuple["Image", list[str]]:
-    """Grey values of 16 bits as those of 8; values of any other range are stretched from black to white."""
+    """Grey values of 16 bits as those of 8; values of any other range are stretched from black to white.
+
+    So are those of twelve bits or fewer that a microscope or a scanner stores in sixteen: they would all be black.
+    """
     if image.mode.startswith("I;16"):
-        return _stretch(image.convert("I"), 0, DEEP_LEVELS), []
+        image = image.convert("I")
     lowest, highest = (float(str(value)) for value in image.getextrema())
     if not (isfinite(lowest) and isfinite(highest)):
         raise FatalFailure(
             "the picture holds values that are no numbers; submit it with eight bits a channel",
             code=IMAGE_UNSUPPORTED,
         )
-    if image.mode == "I" and lowest >= 0 and LEVELS < highest <= DEEP_LEVELS:
+    if image.mode == "I" and lowest >= 0 and DARK_LEVELS < highest <= DEEP_LEVELS:
         return _stretch(image, 0, DEEP_LEVELS), []
     note = f"{VALUES_RESCALED}: its values from {lowest:g} to {highest:g} are shown from black to white"
     return _stretch(image, lowest, highest), [note]
