@@ -59,6 +59,7 @@ CAMERAS: dict[str, dict[str, Any]] = {
     "still": {},
     "moved": {"shift": (7.3, -5.6)},
     "turned back": {"rotation": -2.2, "shift": (4.0, 3.0)},
+    "turned as far as it may be": {"rotation": 3.02},
     "dim and noisy": {"gain": 0.5, "noise": 30},
     "all of it": {"shift": (-4.5, 6.2), "rotation": 0.9, "gain": 0.7, "noise": 12, "blur": 1.0},
 }

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 REGIONS_MAX = 5000
 SCALE_OFF_MAX = 0.05
+MEASURED_DEG = 0.05  # how exactly a rotation is known: one of 3° is measured as 3.0008°
 ALIGNED, OVERLAY = "aligned.png", "overlay.png"
 COLORS = {"extra": "#e11d48", "missing": "#2563eb"}
 LINE_PX, SPACE_PX = 2, 4
@@ -178,7 +179,7 @@ def _check_light(light: Light, part: Part) -> None:
         _refuse(
             TOO_DARK,
             f"what should be bright has a brightness of {light.bright}, less than {part.thresholds.brightness_min}; "
-            "take it again with more light",
+            "take it again with more light, and see whether the part number is right",
         )
     if light.contrast < part.thresholds.contrast_min:
         _refuse(
@@ -191,7 +192,7 @@ def _check_light(light: Light, part: Part) -> None:
 def _check_place(registration: Registration, match: float, thresholds: Thresholds) -> None:
     is_off = (
         registration.shift_px > thresholds.shift_max_px
-        or abs(registration.rotation_deg) > thresholds.rotation_max_deg
+        or abs(registration.rotation_deg) > thresholds.rotation_max_deg + MEASURED_DEG
         or abs(registration.scale - 1) > SCALE_OFF_MAX
     )
     if is_off or match < thresholds.match_min:
