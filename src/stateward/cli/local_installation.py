@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from stateward import schemas
 from stateward.app.views import diagnosis_view, verification_view
 from stateward.cli.apps import AppProtocol, DeliveryState
-from stateward.core.errors import InvalidRequest
-from stateward.core.model import Micros, from_iso
+from stateward.core.model import time_given
 from stateward.engine.system import person
 
 # What a command does not call it need not wait for.
@@ -52,8 +51,8 @@ class LocalInstallation(AppProtocol):
             actor=actor,
             verb=verb,
             record_id=record_id,
-            since=_moment("since", since),
-            until=_moment("until", until),
+            since=time_given("--since", since),
+            until=time_given("--until", until),
         )
         place, is_rising = after, after is not None
         while found := self._app.audit.find(
@@ -289,17 +288,6 @@ class LocalInstallation(AppProtocol):
             webhook_id=webhook_id,
             message_id=message_id,
             state=state,
-            since=None if since is None else from_iso(since),
+            since=time_given("--since", since),
         )
         return schemas.Replayed(replayed=count)
-
-
-def _moment(name: str, text: str | None) -> Micros | None:
-    if text is None:
-        return None
-    try:
-        return from_iso(text)
-    except (ValueError, OverflowError):
-        raise InvalidRequest(
-            f"--{name} is a time with its zone, such as 2026-11-16T00:00:00Z"
-        ) from None

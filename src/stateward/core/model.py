@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
+from stateward.core.errors import InvalidRequest
+
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 else:
@@ -392,6 +394,15 @@ def from_iso(text: str) -> Micros:
     # timestamp() is a float, which is too coarse for microseconds: only the whole seconds go through it.
     whole = int(moment.replace(microsecond=0).timestamp())
     return whole * SECOND + moment.microsecond
+
+
+def time_given(name: str, text: str | None) -> Micros | None:
+    """The instant that a person or a program gave as `name`; None if they gave none."""
+    try:
+        return None if text is None else from_iso(text)
+    except (ValueError, OverflowError):
+        message = f"{name} is a time with its zone, such as 2026-11-16T00:00:00Z"
+        raise InvalidRequest(message) from None
 
 
 def clean_text(text: str, *, chars_max: int) -> str:

@@ -12,8 +12,7 @@ from litestar.params import QueryParameter
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import audit_view
-from stateward.core.errors import InvalidRequest
-from stateward.core.model import Fields, Micros, from_iso
+from stateward.core.model import Fields, time_given
 from stateward.server import route
 from stateward.server.auth import Asked, caller_of, reply, service_of
 from stateward.server.paging import Cursor, ListPage
@@ -73,8 +72,8 @@ async def list_(
         actor=actor,
         verb=verb,
         record_id=record_id,
-        since=_moment("since", since),
-        until=_moment("until", until),
+        since=time_given("since", since),
+        until=time_given("until", until),
         machines=caller.machines,
         own=caller.actor,
     )
@@ -91,15 +90,6 @@ async def list_(
         )
 
     return reply(await service_of(request).broad.ask(look))
-
-
-def _moment(name: str, text: str | None) -> Micros | None:
-    if text is None:
-        return None
-    try:
-        return from_iso(text)
-    except (ValueError, OverflowError):
-        raise InvalidRequest(f"{name} must be a time such as 2026-11-16T00:00:00Z") from None
 
 
 async def note(request: Asked, verb: str, *, record_id: str = "", **detail: str) -> None:

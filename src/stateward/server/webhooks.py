@@ -14,8 +14,8 @@ from msgspec import UNSET
 from stateward import schemas
 from stateward.app import App
 from stateward.app.webhook_views import delivery_view, webhook_view
-from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import Micros, clean_text, from_iso
+from stateward.core.errors import UnknownName
+from stateward.core.model import Micros, clean_text, time_given
 from stateward.notifications import Delivery, DeliveryState, Webhook
 from stateward.schemas.webhooks import WEBHOOK_ID_CHARS_MAX as ID_CHARS_MAX
 from stateward.server import route, views
@@ -252,7 +252,7 @@ async def replay(
 ) -> Response[schemas.Replayed]:
     """Under the same ids, signed with the secrets of now."""
     caller = caller_of(request)
-    since = _moment(data.since)
+    since = time_given("since", data.since)
 
     def act(app: App) -> int:
         if data.webhook_id is not None:
@@ -271,15 +271,6 @@ async def replay(
         return views.json_answer(schemas.Replayed(replayed=count), status=202)
 
     return await reply_once(request, key, act, answer)
-
-
-def _moment(text: str | None) -> Micros | None:
-    if text is None:
-        return None
-    try:
-        return from_iso(text)
-    except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"since: {clean_text(str(error), chars_max=200)}") from None
 
 
 def _clean(given: str) -> str:
