@@ -121,7 +121,7 @@ def test_items_are_those_of_the_latest_stage_that_produced_any() -> None:
 
 
 def test_items_of_a_stage_that_is_not_there_are_a_mistake() -> None:
-    with pytest.raises(UnknownName, match="no earlier stage 'orc'; there are: ocr"):
+    with pytest.raises(UnknownName, match=r"no earlier stage .orc.; did you mean ocr\?"):
         a_job(items={"ocr": []}).items("orc")
 
 
