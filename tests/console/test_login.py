@@ -149,6 +149,23 @@ def test_who_may_only_read_sees_nothing_to_press(locked: Scene, page: Page) -> N
     expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
 
 
+def test_who_may_not_correct_is_told_no_key_for_it(locked: Scene) -> None:
+    text = "date,amount\n01/02/2026,-12.50\n03/04/2026,20.00\n"
+    record_id = locked.submit(text.encode(), name="of-the-reviewer.csv")
+    locked.rested(record_id)
+    keys: dict[str, str] = {}
+    for role in ("reviewer", "operator"):
+        _, key = locked.app.admin.new_key(f"{role}-of-flags", role=role)
+        shown = httpx2.get(
+            locked.page(f"/flags/{record_id}"), headers={"Authorization": f"Bearer {key}"}
+        )
+        assert shown.status_code == 200
+        keys[role] = shown.text
+
+    assert ['data-shortcut="e"' in keys[role] for role in ("reviewer", "operator")] == [False, True]
+    assert 'data-shortcut="a"' in keys["reviewer"]
+
+
 @pytest.mark.parametrize(
     "path", ["/records/bulk", "/records/bulk/begin", "/records/x/act/retry", "/errors/acknowledge"]
 )

@@ -48,7 +48,7 @@ def test_a_broken_chain_says_where() -> None:
     verdict = reconcile(lines(("5", "15"), ("-3", "12"), ("1", "99"), ("1", "100")))
 
     assert verdict.status == "differs"
-    assert "row 3" in str(verdict)
+    assert "1 of 3 does not, first at row 3" in str(verdict)
 
 
 def test_without_anything_printed_nothing_is_proven() -> None:

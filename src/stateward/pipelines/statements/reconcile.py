@@ -391,7 +391,8 @@ class _Chain:
         if not self.breaks:
             return f"{self.links} do"
         rows = ", ".join(map(str, self._broken))
-        return f"{self.breaks} do not, first at row {rows}"
+        do = "does" if self.breaks == 1 else "do"
+        return f"{self.breaks} of {self.links} {do} not, first at row {rows}"
 
 
 def chain_breaks(lines: Iterable[RowAmounts], *, is_backward: bool) -> tuple[int, int]:
