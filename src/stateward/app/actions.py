@@ -186,7 +186,7 @@ class Actions:
         with self._store.transaction():
             found = self._store.load(record_ids, lock=True)
             answers = [
-                self._declares(_addressed(each, found.get(each), machines, version), event)
+                self._declares(_addressed_record(each, found.get(each), machines, version), event)
                 for each in record_ids
             ]
             events = [
@@ -223,7 +223,7 @@ class Actions:
         with self._store.transaction():
             found = self._store.load(record_ids, lock=True)
             answers = [
-                self._movable(_addressed(each, found.get(each), machines, version))
+                self._movable(_addressed_record(each, found.get(each), machines, version))
                 for each in record_ids
             ]
             fit = [each for each in answers if isinstance(each, Record)]
@@ -466,7 +466,7 @@ def _is_sound(answer: Record | StatewardError) -> TypeGuard[Record]:
     return isinstance(answer, Record)
 
 
-def _addressed(
+def _addressed_record(
     record_id: str, record: Record | None, machines: Sequence[str], version: int | None
 ) -> Record | StatewardError:
     """The record that a request is about, if the person may see it and it has this version; none means any."""
@@ -501,4 +501,4 @@ def _check(command: Command, record: Record | None) -> Record | StatewardError:
     # Before the state of the record is looked at, which is not what is wrong.
     if not _is_requester(command.actor):
         return _not_a_person(command.actor)
-    return _addressed(command.record_id, record, command.machines, command.version)
+    return _addressed_record(command.record_id, record, command.machines, command.version)

@@ -353,7 +353,7 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   });
   for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
-  // Files that were chosen and not sent, or are still on their way, would be lost without a word.
+  // Leaving would lose files that were chosen and not sent, and those that are being sent.
   addEventListener("beforeunload", (event) => {
     if (sending || waiting.length || [...(found?.children ?? [])].some((line) => line.dataset.state !== "refused")) event.preventDefault();
   });

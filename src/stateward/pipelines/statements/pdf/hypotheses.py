@@ -83,13 +83,13 @@ def best_reading(
     if usual.is_sound or (usual.is_accounted and not usual.is_contradicted and not codes & CURABLE):
         return reading
     return (
-        _divided(usual, reading, pages, margin, hints)
+        _reading_by_account(usual, reading, pages, margin, hints)
         or _proven(usual, reading, pages, margin, hints)
         or reading
     )
 
 
-def _divided(
+def _reading_by_account(
     usual: Assembler,
     reading: StatementReading,
     pages: Sequence[PdfPage],
