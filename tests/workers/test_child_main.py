@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from stateward.workers import child_main as inside
 from stateward.workers import child_protocol as protocol
 from stateward.workers import confinement, processes
+from stateward.workers.child_imports import load, load_all
 from stateward.workers.child_limits import AddressSpace
 from stateward.workers.confinement import Grants
 from stateward.workers.sdk import Limits, registered_runners
@@ -79,7 +80,7 @@ def a_wire_order(runner: str, **inputs: int) -> protocol.Order:
 
 @pytest.mark.usefixtures("no_end_of_job")
 def test_the_loop_answers_an_order(tmp_path: Path) -> None:
-    inside.load(HOSTILE)
+    load(HOSTILE)
 
     replies = served(
         a_wire_order("good.copy", parse=2), b'[{"a":1}]', b'[{"a":2}]', scratch=tmp_path
@@ -144,7 +145,7 @@ def test_pipelines_are_loaded_as_far_as_possible(
         main_path=str(script),
     )
 
-    faults = inside.load_all(hello)
+    faults = load_all(hello)
     main = vars(sys.modules["__main__"])
 
     assert {Path(target).name for target in faults} == {"broken.py", "missing.py"}

@@ -1,34 +1,21 @@
-"""The process that foreign code runs in: its supervisor, its confinement, and its loop of jobs.
+"""The process that foreign code runs in: its confinement, and its loop of jobs.
 
-    worker ── fork server ── supervisor ── runner ── whatever the runner starts
-                                (this file, forked once; the worker talks to the runner alone)
-
-The supervisor does nothing but wait, and runs no foreign code. It is a subreaper: orphans of the
-runner become its children, even those that left its session, so it can make sure that no process
-outlives the runner. It kills them all, reports the runner's wait status to the worker, and removes
-its folders. It ends when the runner does, on SIGTERM, or when the worker dies.
-
-The runner imports the pipelines, gives up what it will not need (`confine`), and then runs jobs
-until the channel ends (`child_protocol` says what is sent). Nothing here may trust the
-environment, unpickle, or answer for a forked copy of itself.
+The runner, which its supervisor has forked (`child_supervisor`), imports the pipelines (`child_imports`), gives up what
+it will not need (`confine`), and then runs jobs until the channel ends (`child_protocol` says what is sent). Nothing
+here may trust the environment, unpickle, or answer for a forked copy of itself.
 Threads that a module starts while it is imported stay outside Landlock and keep root's
 capabilities: both bind the thread that asks for them and those that it starts later. seccomp is
 applied to all threads.
 """
 
-import contextlib
 import fcntl
 import gc
-import importlib
-import importlib.util
 import math
 import os
 import resource
-import runpy
 import select
 import signal
 import socket
-import struct
 import sys
 import termios
 import threading
@@ -36,15 +23,14 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import NoReturn
 
 import msgspec
 
 from stateward.core.errors import TransientFailure
 from stateward.workers.attempt_log import Log, tame_line
+from stateward.workers.child_imports import load_all
 from stateward.workers.child_limits import (
     AddressSpace,
     cap_limit,
@@ -76,27 +62,19 @@ from stateward.workers.child_protocol import (
 )
 from stateward.workers.child_role import become_child, end_imports
 from stateward.workers.confinement import (
-    PR_SET_CHILD_SUBREAPER,
     confine,
     die_with,
-    prctl,
 )
-from stateward.workers.failures import TRACEBACK_CHARS_MAX, describe
-from stateward.workers.job_files import DERIVED_FOLDER, FolderFiles, Sweeper, empty_folder
-from stateward.workers.processes import kill_descendants
+from stateward.workers.job_files import DERIVED_FOLDER, FolderFiles, Sweeper
 from stateward.workers.results import Completed, Failed, Limits, Result
-from stateward.workers.sdk import Job, forget_runners, registered_runners, run_runner
+from stateward.workers.sdk import Job, registered_runners, run_runner
 from stateward.workers.spool import Spool
 
-MAIN = "__mp_main__"  # as multiprocessing names a script that it imports again
 SCRATCH_PREFIX, INPUT_PREFIX = "child-", "input-"
 AN_INT = bytes(4)  # of C
 # Frames of one answer are sent together up to this size: a small result is one system call here and one in the worker.
 SEND_BYTES = 64 * 1024
 READ_BYTES, READ_BYTES_MAX = 16 * 1024, 256 * 1024
-KILL_PAUSE_S = 0.001  # a killed process needs a moment to become a zombie that can be waited for
-# Blocked and taken with sigwait: no handler runs in between, and none that comes early is lost.
-WATCHED = frozenset({signal.SIGCHLD, signal.SIGTERM})
 # The stack of a job that hangs is logged when a tenth of its time is left, but no sooner than 1 s before its end: a
 # long job gets nearly all of its time before it counts as hanging.
 WARNING_SHARE, WARNING_S_MAX = 0.1, 1.0
@@ -202,90 +180,9 @@ _encode = msgspec.json.Encoder().encode
 _from_worker = msgspec.json.Decoder(Order | RequestReply)
 
 
-def supervise_runner(
-    channel_fd: int, permits_fd: int, lines_fd: int, *, status_fd: int, parent: int
-) -> NoReturn:
-    """Fork: this process becomes the supervisor, its child the runner.
-
-    The order matters: the death of the parent, which dies with the worker, is watched from the first moment; signals
-    are blocked before the fork, so that the death of a runner that fails at once is not missed.
-    """
-    die_with(parent, signal.SIGTERM)
-    # What a runner writes comes from documents: other users of the machine must not read it.
-    os.umask(0o077)
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
-    signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    supervisor = os.getpid()
-    runner = os.fork()
-    if runner == 0:
-        # A runner must not report for its supervisor, nor keep the pipe from ending.
-        os.close(status_fd)
-        run(channel_fd, permits_fd, lines_fd, supervisor=supervisor)
-    os.close(channel_fd)  # so that the channel ends when the runner's side of it does
-    os.close(permits_fd)
-    os.close(lines_fd)
-    supervise(runner, status_fd)
-
-
-def supervise(runner: int, status_fd: int) -> NoReturn:
-    """Wait for the runner's end; kill all that it started, report its status, remove its scratch folder.
-
-    In this order: when the worker reads the status, no process is left that could write.
-    """
-    scratch = Path.cwd()
-    os.chdir("/")
-    status: int | None = None
-    while status is None:
-        number = signal.sigwait(WATCHED)
-        status = reap(runner)  # also of orphans, which come to this process and would stay zombies
-        if number == signal.SIGTERM:
-            break
-    status = end_all(runner, status)
-    with contextlib.suppress(OSError):  # the worker may have closed its end or be dead
-        os.write(status_fd, struct.pack("i", status))
-    os.close(status_fd)
-    for folder in (inputs_of(scratch), scratch):
-        with contextlib.suppress(OSError):
-            # What stays is removed by the worker, or when one starts again.
-            empty_folder(folder)
-            folder.rmdir()
-    os._exit(0)
-
-
 def inputs_of(scratch: Path) -> Path:
     """The folder where the worker puts the files that jobs read: beside the scratch folder, where they cannot write."""
     return scratch.with_name(scratch.name.replace(SCRATCH_PREFIX, INPUT_PREFIX, 1))
-
-
-def end_all(runner: int, status: int | None) -> int:
-    """Kill and wait for every descendant; the wait status of the runner.
-
-    Every orphan becomes a child of this process, so when no child is left, no descendant is.
-    """
-    while True:  # until the kernel says that there is no child
-        kill_descendants(os.getpid())
-        try:
-            pid, ended = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            # As a wait status, the number of a signal means "killed by it".
-            return signal.SIGKILL if status is None else status
-        if pid == runner:
-            status = ended
-        if pid == 0:
-            time.sleep(KILL_PAUSE_S)
-
-
-def reap(runner: int) -> int | None:
-    """Wait for all that have died; the wait status of the runner if it was among them.
-
-    In a loop, because signals are not counted: one SIGCHLD may stand for several deaths.
-    """
-    found: int | None = None
-    with contextlib.suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            if ended[0] == runner:
-                found = ended[1]
-    return found
 
 
 def run(channel_fd: int, permits_fd: int, lines_fd: int, *, supervisor: int) -> NoReturn:
@@ -660,66 +557,6 @@ def messages(
             has_lines=has_lines,
             seconds=seconds,
         )
-
-
-# --- Imports ---------------------------------------------------------------------------------
-
-
-def load_all(hello: Hello) -> dict[str, str]:
-    """Import what registers runners; for each import that failed, its traceback."""
-    faults: dict[str, str] = {}
-    for target in hello.imports:
-        _try(target, partial(load, target), faults)
-    if hello.main_module or hello.main_path:
-        name = hello.main_path or f"{hello.main_module}"
-        _try(name, partial(load_main, hello.main_module, hello.main_path), faults)
-    if hello.main_fault:
-        faults["__main__"] = hello.main_fault
-    return faults
-
-
-def _try(target: str, load_it: Callable[[], None], faults: dict[str, str]) -> None:
-    before = frozenset(registered_runners())
-    try:
-        load_it()
-    except BaseException as error:  # noqa: BLE001 - foreign code; even sys.exit() at its top level
-        # Names that a module did not get to define would fail later, in the middle of a document.
-        forget_runners(registered_runners().keys() - before)
-        text = "".join(traceback.format_exception(error))[-TRACEBACK_CHARS_MAX:]
-        faults[target] = text or describe(error)
-
-
-def load(target: str) -> None:
-    """Import a module by name, or a Python file by path, which can then import files beside it."""
-    path = Path(target)
-    if path.suffix != ".py":
-        importlib.import_module(target)
-        return
-    name = f"stateward_pipeline_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python file")
-    # At the end of the path: a file beside it must not hide a library of the same name.
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))
-    module = importlib.util.module_from_spec(spec)
-    # Before it runs: dataclasses and annotations look their module up there.
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-
-
-def load_main(module: str | None, path: str | None) -> None:
-    """Import the worker's own script again, under a name that its `if __name__ == "__main__"` does not match."""
-    if module is not None:
-        content = runpy.run_module(module, run_name=MAIN, alter_sys=True)
-    else:
-        content = runpy.run_path(f"{path}", run_name=MAIN)
-    again = ModuleType(MAIN)
-    again.__dict__.update(content)
-    sys.modules["__main__"] = sys.modules[MAIN] = again
-
-
-# --- The time of a job -----------------------------------------------------------------------
 
 
 def limit_time(order: Order, limits: Limits) -> None:

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 import msgspec
 
-from stateward.workers import child_main
+from stateward.workers.child_supervisor import supervise_runner
 from stateward.workers.confinement import die_with
 
 # The path is set before our first import, because `-I` starts an interpreter without the worker's. It comes as an
@@ -136,6 +136,4 @@ def become_supervisor(request: ForkRequest, fds: Sequence[int], server: int) -> 
     os.environ.update(request.environment)  # noqa: TID251 - that of the runner, not read here
     sys.path[:] = request.path
     importlib.invalidate_caches()  # of folders that were read before the fork
-    child_main.supervise_runner(
-        channel_fd, permits_fd, lines_fd, status_fd=status_fd, parent=server
-    )
+    supervise_runner(channel_fd, permits_fd, lines_fd, status_fd=status_fd, parent=server)
