@@ -42,6 +42,12 @@ _INTERVAL = re.compile(rf"(?P<low>{_NUMBER})\s*(?:-|–|—|bis|to|à)\s*(?P<hig
 _POWER = re.compile(
     r"(?P<number>[0-9.,]+)\s*[x×*]\s*10\s*(?:\^|\*\*?|[eE])?\s*(?P<power>[+-]?[0-9]{1,2})"
 )
+# As bacteria are counted: `> 10^5`, `10*4`, `< 10³`, `>= 1,5 x 10⁵`. Without a factor only a sign tells a power.
+_COUNT = re.compile(
+    r"(?P<comparator>[<>]=?|≤|≥)?\s*(?:(?P<number>[0-9]+(?:[.,][0-9]+)?)\s*[x×·*]\s*)?"
+    r"10\s?(?:(?:\^|\*\*?)\s?(?P<power>[0-9]{1,2})|(?P<raised>[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,2}))"
+)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:T[0-9:.]+(?:Z|[+-][0-9:]+)?)?)?")
 _DIGITS = re.compile(r"[0-9]")
 
@@ -96,6 +102,14 @@ def _other(text: str, decimal: str) -> PrintedValue:
         number, is_ambiguous = read_number(found["number"], decimal)
         scaled = number.scaleb(int(found["power"]))
         return PrintedValue(kind="quantity", number=scaled, is_ambiguous=is_ambiguous, text=text)
+    if found := _COUNT.fullmatch(text):
+        number, is_ambiguous = read_number(found["number"] or "1", decimal)
+        power = int(found["power"] or found["raised"].translate(_RAISED))
+        comparator = _COMPARATORS.get(found["comparator"] or "", "")
+        return PrintedValue(
+            kind="quantity", number=number.scaleb(power), is_ambiguous=is_ambiguous, text=text,
+            comparator=comparator,
+        )  # fmt: skip
     if found := _INTERVAL.fullmatch(text):
         low, is_ambiguous = read_number(found["low"], decimal)
         high, _ = read_number(found["high"], decimal)

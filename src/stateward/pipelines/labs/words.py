@@ -192,6 +192,9 @@ _DAY_BEHIND = re.compile(
 )
 
 
+_DAYS = re.compile(r"\(|\d")
+
+
 def known_column(text: str) -> str:
     """The column that a heading names, if it is known as a whole."""
     return COLUMNS.get(_key(text), "")
@@ -215,6 +218,14 @@ def column_of_cell(text: str) -> str:
         return found
     found = column_of(text[: dated.start()])
     return found if found in ("value", "previous") else ""
+
+
+def is_earlier(label: str) -> bool:
+    """Whether a label says that what follows are earlier results: `Resultados anteriores em 02/03/2026`."""
+    words = fold(_DAYS.split(label, maxsplit=1)[0]).split()
+    return any(
+        column_of(" ".join(words[:count])) == "previous" for count in range(len(words), 0, -1)
+    )
 
 
 def day_in_heading(text: str) -> str:

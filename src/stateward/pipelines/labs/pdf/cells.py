@@ -62,6 +62,7 @@ _NOTE_BEFORE = re.compile(r"\[[A-Za-z]\]")  # the same before it
 _SIGN_BEHIND = re.compile(r"[*!↑↓▲▼⇑⇓]{1,3}|[HL]{1,2}")  # a word: no part of it, as a plus may be
 SIGN_APART = re.compile(r"[+\-−–]{1,2} [0-9]")
 _COLON = re.compile(r"^[:=]\s*(?=\S)")  # what joins a value to its name
+SECOND = "s"
 _LEADERS = re.compile(r"(?:\s?\.){4,}|_{4,}|…+")
 _DECORATION = re.compile(r"^\s*[-=*~]{2,}\s+|\s+[-=*~]{2,}\s*$")
 _DRAWN = re.compile(r"\s*[*xXo•]?[\[|][\s*|.xXo•\-–_=]*[\]|][*xXo•]?$")
@@ -141,7 +142,9 @@ def split_value(text: str) -> Parts:
         flags.append(found[0])
         words[0] = words[0][found.end() :]
     range_ = _taken_range(words)
-    while len(words) > 1 and is_flag(words[-1]) and is_result_start(words):
+    while (
+        len(words) > 1 and is_flag(words[-1]) and is_result_start(words) and not _in_seconds(words)
+    ):
         flags.insert(0, words.pop())
     if not flags and len(words) > 1 and _NOTE.fullmatch(words[-1]) and _starts_number(words[0]):
         flags.append(words.pop())
@@ -151,6 +154,11 @@ def split_value(text: str) -> Parts:
         flags.append(found["flag"])
     flag = " ".join(flags)
     return Parts(value, flag if is_flag(flag) else flags[0] if flags else "", unit, range_)
+
+
+def _in_seconds(words: Sequence[str]) -> bool:
+    """Whether a small s behind a number is its unit: `31.4 s`; letters of susceptibility are capitals."""
+    return words[-1] == SECOND and read_value(words[-2]).kind in NUMERIC
 
 
 def _is_leading(word: str) -> bool:
@@ -371,6 +379,11 @@ def split_mark(text: str) -> tuple[str, str]:
     is_sign = is_flag(last) and not any(map(str.isalnum, last))
     is_arrow = set(last) <= ARROWS
     return (head, last) if head and is_sign and (is_arrow or _DOTS.search(head)) else (text, "")
+
+
+def has_leaders(text: str) -> bool:
+    """Whether dots or a line lead from a name to what stands behind it."""
+    return _LEADERS.search(text) is not None
 
 
 def without_leaders(text: str) -> str:

@@ -20,6 +20,7 @@ from stateward.pipelines.labs.pdf.cells import (
     ARROWS,
     NUMERIC,
     cells,
+    has_leaders,
     is_flag,
     is_result,
     split_mark,
@@ -40,12 +41,15 @@ BESIDE_MIN = 3  # results that begin where a line with a name that is not known 
 _COUNTED = re.compile(r"\[?(?:cfu|ufc|kbe|kve|copies|cop|cells)\]?s?\s?/", re.IGNORECASE)
 TEXT_WORDS_MAX = 3  # of a result in words that no other thing tells
 SECTION_WORDS_MAX = 7
+LED_MIN, LED_WORDS_MAX = 2, 12  # results to which dots lead; words to which they lead, too
+LED_NEAR = 10.0  # of the height: so far from the next of those results
 INDENT_MAX = 25.0  # points: what stands farther in than this is no rest of a name
 
 
 def loose_rows(body: Sequence[PdfLine]) -> list[Row]:
     """Results of lines that no heading stands above, and texts in line with them."""
     rows = [*_loose_rows(body)]
+    _confirm_led(rows)
     rows += _texts_in_line(body, rows)
     rows.sort(key=lambda row: (row.page, row.start or row.base))
     titles = [line for line in body if _is_title(line)]
@@ -79,6 +83,9 @@ def _texts_in_line(body: Sequence[PdfLine], rows: Sequence[Row]) -> list[Row]:
             row.page == line.page and abs(row.base - line.base) <= NEAR * line.height
             for row in sure
         )
+        if _is_led(line, name, text, sure):
+            told.append(_led_row(line, name, text))
+            continue
         place = (line.page, round(line.x0), round(found[1][0].x0))
         is_told = is_wording(name) and is_wording(text) and len(text.split()) <= TEXT_WORDS_MAX
         if is_near and is_told and places[place] >= BESIDE_MIN and not is_administrative(name):
@@ -87,6 +94,39 @@ def _texts_in_line(body: Sequence[PdfLine], rows: Sequence[Row]) -> list[Row]:
             row.is_loose, row.start = True, line.base
             told.append(row)
     return told
+
+
+def _is_led(line: PdfLine, name: str, text: str, sure: Sequence[Row]) -> bool:
+    """Whether dots lead from a name to a text, as they lead to the results around it: any words are one then."""
+    if not has_leaders(name) or is_administrative(without_leaders(name)):
+        return False
+    around = [row for row in sure if row.page == line.page and abs(row.x0 - line.x0) < INDENT_MAX]
+    led = [row for row in around if any(has_leaders(word.text) for word in row.words)]
+    gap = min((abs(row.base - line.base) for row in led), default=0.0)
+    is_near = gap <= LED_NEAR * line.height
+    return len(led) >= LED_MIN and is_near and len(text.split()) <= LED_WORDS_MAX
+
+
+def _confirm_led(rows: Sequence[Row]) -> None:
+    """Take a number with a unit of measurement for a result where dots lead to it as to others, whatever its name."""
+    led = [row for row in rows if any(has_leaders(word.text) for word in row.words)]
+    sure = [row for row in led if not row.is_unread]
+    for row in led if len(sure) >= LED_MIN else ():
+        is_measured = is_measure(row.texts.get("unit", "")) and len(row.values) == 1
+        if row.is_unread and is_measured and not unread_cells(row):
+            row.is_unread = read_value(row.values[0][0]).kind not in NUMERIC
+
+
+def _led_row(line: PdfLine, name: str, text: str) -> Row:
+    row = _bare_row(line)
+    parts = split_value(text)
+    is_number = read_value(parts.value).kind in NUMERIC
+    row.name, row.values = without_leaders(name), [(parts.value if is_number else text, "")]
+    if is_number:
+        row.texts.update(unit=parts.unit, range=parts.range)
+        row.flag = parts.flag
+    row.is_loose, row.start = True, line.base
+    return row
 
 
 def _value_x0(row: Row) -> float:

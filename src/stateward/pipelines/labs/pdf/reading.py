@@ -34,7 +34,7 @@ from stateward.pipelines.labs.pdf.row import (
     strip_footnotes,
 )
 from stateward.pipelines.labs.pdf.rows import TableReader
-from stateward.pipelines.labs.pdf.sentences import statement_rows
+from stateward.pipelines.labs.pdf.sentences import statement_rows, without_earlier
 from stateward.pipelines.labs.pdf.stacks import stacked_rows
 from stateward.pipelines.labs.values import vote_decimal
 from stateward.pipelines.labs.words import (
@@ -55,7 +55,7 @@ def observations_of(
     """The results of all pages in reading order. `later` are dates of collection, each for the rows below it."""
     rows: list[Row] = []
     reader = _PageReader()
-    whole, pages = pages, []
+    whole, pages = [without_earlier(page) for page in pages], []
     for page in whole:
         found, reader, parts = _best_reading(page, reader)
         if reader.has_headings:

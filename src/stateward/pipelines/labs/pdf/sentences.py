@@ -21,7 +21,7 @@ from stateward.pipelines.labs.pdf.row import Row, is_administrative
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import column_of, is_category, ordinal_of
+from stateward.pipelines.labs.words import column_of, is_category, is_earlier, ordinal_of
 
 NAME_WORDS_MAX = 6
 STATEMENTS_MIN = 3  # of one page that have a range, or a known name and a unit
@@ -242,6 +242,22 @@ def _row(line: PdfLine, name: str, parts: Parts) -> Row:
 def has_sentence(text: str) -> bool:
     """Whether a text lists results, maybe among other words."""
     return any(map(_result, _pieces(text)))
+
+
+def without_earlier(lines: Sequence[PdfLine]) -> list[PdfLine]:
+    """The lines without those that list results of earlier reports in running text, behind a label that says so."""
+    kept: list[PdfLine] = []
+    is_inside = False
+    for line in lines:
+        label, colon, rest = line.text.partition(": ")
+        is_label = bool(colon) and is_earlier(label)
+        is_listed = is_label and any(map(_result, _pieces(rest)))
+        # A list that ends open goes on in the next line.
+        is_inside = is_listed or (is_inside and has_sentence(line.text))
+        if not is_inside:
+            kept.append(line)
+        is_inside = is_inside and line.text.rstrip().endswith((",", ";"))
+    return kept
 
 
 def sentence_rows(line: PdfLine) -> Iterator[Row]:
