@@ -43,6 +43,27 @@ def test_lines_above_a_table_are_left_out_and_a_row_keeps_its_number(tmp_path: P
     assert "PREAMBLE_SKIPPED" in str(found.notes)
 
 
+FORCES: list[Row] = [("rod", "force (kN)"), *((f"R{at:02}", 20.25 + at) for at in range(8))]
+
+
+def test_a_number_that_was_typed_with_a_comma_counts_and_is_noted(tmp_path: Path) -> None:
+    found = run(book([*FORCES, ("R08", "23,46"), ("R09", "n.b.")]), tmp_path)
+
+    force = columns(found)["force (kN)"]
+    assert (force["count"], force["missing"], force["maximum"]) == (9, 1, "27.25")
+    assert force["sum"] == "213.46"
+    assert faults(found) == []
+    assert "COMMA_TYPED: 1 cells of force (kN)" in str(found.notes)
+
+
+@pytest.mark.parametrize("typed", ["23,4,6", "about 23,46"])
+def test_what_is_no_number_with_a_comma_stays_a_fault(tmp_path: Path, typed: str) -> None:
+    found = run(book([*FORCES, ("S1", 20.5), ("S2", 20.75), ("R08", typed)]), tmp_path)
+
+    assert [fault[2] for fault in faults(found)] == ["BAD_VALUE"]
+    assert "COMMA_TYPED" not in str(found.notes)
+
+
 def test_each_sheet_is_a_table_and_a_page_of_words_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "book.xlsx"
     path.write_bytes(book(NOTES, PLOTS, DEPTHS))

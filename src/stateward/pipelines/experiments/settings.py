@@ -36,6 +36,8 @@ class ExperimentSettings(Section, frozen=True, kw_only=True):
         "nd",
         "k.A.",
         "k. A.",
+        "n.b.",
+        "n. b.",
         "NR",
         "missing",
         "not measured",

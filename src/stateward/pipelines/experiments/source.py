@@ -72,6 +72,9 @@ HEADER_REPEATED = "HEADER_REPEATED"
 HEADING_NUMBERED = "HEADING_NUMBERED"
 REPEATS_SHARE = 3  # one heading of so many may come again
 SHEET_LEFT_OUT = "SHEET_LEFT_OUT"
+COMMA_TYPED = "COMMA_TYPED"
+TYPED_OTHERS_MIN = 0.8  # of the cells of a column are numbers as a spreadsheet keeps them
+_TYPED = re.compile(r"[+-]?[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})")
 # `missing = -999`, `No data: -9999.0`, `Fehlwert: -99`: a number, which alone could be a value.
 _MISSING_TOLD = re.compile(
     r"\b(?:missing|no[ _-]?data|fill|fehl(?:end\w*|wert\w*)|manquant\w*|mancant\w*|faltante\w*|ontbrekend\w*)"
@@ -449,6 +452,7 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
         raise FatalFailure(
             f"{plan.name!r} has headings and no rows; submit it with its data", code=NO_TABLE
         )
+    below = _with_points(below, headings, plan, settings, notes)
     if len(below) > rows_max:
         raise FatalFailure(
             f"there are more than {settings.rows_max} rows (setting experiments.rows_max)",
@@ -465,6 +469,44 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
         faults=tuple(faults),
         notes=tuple(notes),
     )
+
+
+def _with_points(
+    records: list[Record],
+    headings: Sequence[str],
+    plan: _Plan,
+    settings: ExperimentSettings,
+    notes: list[str],
+) -> list[Record]:
+    """The rows of a sheet, with a decimal point where a few numbers of a column were typed as text with a comma.
+
+    A spreadsheet keeps its numbers without a sign of its own, so that `23,46` among them can only be text. Three
+    figures behind a comma may be thousands, and stay as they are.
+    """
+    if plan.records is None or plan.schema is not None:
+        return records
+    missing = frozenset(settings.missing_values)
+    changed: dict[tuple[int, int], str] = {}
+    for at, heading in enumerate(headings):
+        cells = {
+            place: cells[at].strip() for place, (_, cells) in enumerate(records) if at < len(cells)
+        }
+        held = {place: cell for place, cell in cells.items() if cell not in missing}
+        typed = {place: cell for place, cell in held.items() if _TYPED.fullmatch(cell)}
+        numbers = sum(_is_data([cell]) for cell in held.values())
+        has_points = any("." in cell for cell in held.values())
+        if not typed or not has_points or numbers < TYPED_OTHERS_MIN * len(held):
+            continue
+        changed |= {(place, at): cell.replace(",", ".") for place, cell in typed.items()}
+        first = next(iter(typed.values()))
+        notes.append(
+            f"{COMMA_TYPED}: {len(typed)} cells of {heading} in {plan.name} hold a number as text with a comma, as"
+            f" {first}, and are read as numbers"
+        )
+    rows = [(line, [*cells]) for line, cells in records] if changed else records
+    for (place, at), cell in changed.items():
+        rows[place][1][at] = cell
+    return rows
 
 
 def _text_records(
