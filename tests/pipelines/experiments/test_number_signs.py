@@ -8,6 +8,9 @@ import pytest
 
 from lab.documents.experiments.samples import archive
 from stateward.core.model import Json
+from stateward.definition.plugin import Content
+from stateward.pipelines.experiments.detection import detect
+from stateward.pipelines.statements.detection import detect as statement
 from tests.pipelines.experiments.test_stages import code, columns, faults, package, run
 from tests.pipelines.labs.test_sheets import Row, book
 
@@ -200,3 +203,20 @@ def test_hidden_rows_of_a_sheet_are_noted(tmp_path: Path) -> None:
 
 def test_a_line_without_end_is_not_parted_by_blanks(tmp_path: Path) -> None:
     assert code(f'id,a\n1,"{"x " * 700_000}"\n2,3\n', tmp_path) == "ITEM_TOO_LARGE"
+
+
+def test_numbers_that_blanks_part_are_research_data_and_a_printed_account_is_none(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text("time temp press\n" + "".join(f" {at}.0 20.{at} 101.2\n" for at in range(6)))
+    account = tmp_path / "account.txt"
+    account.write_text(
+        "".join(f"0{at}.03.2026  Rent house {at}   -87,1{at}\n" for at in range(1, 7))
+    )
+
+    found = detect(Content.of(path, name=path.name))
+
+    assert found is not None
+    assert found.confidence > statement(Content.of(path, name=path.name)).confidence
+    assert detect(Content.of(account, name=account.name)) is None

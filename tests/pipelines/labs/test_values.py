@@ -183,3 +183,10 @@ def test_a_sign_before_a_word_is_its_flag_and_not_before_a_remark(
     parts = split_value(text)
 
     assert (parts.value, parts.flag) == (value, flag)
+
+
+@pytest.mark.parametrize(
+    "text", ["NaN", "INF", "-Infinity", "#DIV/0!", "9" * 31, "1:" + "9" * 40, "0." + "1" * 40]
+)
+def test_what_is_no_number_or_would_be_cut_is_unread(text: str) -> None:
+    assert read_value(text).kind == "unread"

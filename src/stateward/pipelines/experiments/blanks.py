@@ -47,6 +47,15 @@ def find_blanks(path: Path, encoding: str, dialect: Dialect | None) -> int:
     return next((least for least in (2, 1) if _are_cells([*_rows(lines, least)])), 0)
 
 
+def rows_by_blanks(lines: Sequence[str]) -> list[list[str]]:
+    """The first lines of a text as rows; none if blanks do not part their cells."""
+    told = [line.strip() for line in lines if line.strip()]
+    if len(told) < LINES_MIN or any(len(line) > LINE_CHARS_MAX for line in told):
+        return []
+    tables = ([*_rows(told, least)] for least in (2, 1))
+    return next(filter(_are_cells, tables), [])
+
+
 def records_by_blanks(path: Path, encoding: str, least: int) -> Iterator[Record]:
     """The lines that hold anything, as cells."""
     with path.open("r", encoding=encoding, errors="replace") as file:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 
 from stateward.definition.plugin import Content, Detected
+from stateward.pipelines.experiments.blanks import rows_by_blanks
 from stateward.pipelines.experiments.schema import heading_unit
 from stateward.pipelines.experiments.units import is_unit
 from stateward.pipelines.kit.delimited import first_rows
@@ -87,6 +88,9 @@ def detect(content: Content) -> Detected | None:
     if is_other or is_binary(text) or _has_only_amounts(lines[1:]):
         return None
     if not (headings := _headings(rows)):
+        # A printed account has words in each line, and is no table of numbers alone.
+        if _are_numbers(rows_by_blanks(lines)[1:]):
+            return _table(NUMBERS)
         return _below_other_lines(rows)
     names = {each.strip(' "').casefold().replace("_", " ") for each in headings}
     # The account of a seller lists sales, too, and ends each row with what is left.

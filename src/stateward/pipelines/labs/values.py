@@ -50,6 +50,9 @@ _COUNT = re.compile(
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:T[0-9:.]+(?:Z|[+-][0-9:]+)?)?)?")
 _DIGITS = re.compile(r"[0-9]")
+_NO_NUMBER = re.compile(
+    r"[+-]?(?:nan|inf|infinity)|#(?:VALUE|REF|DIV/0|NUM|NAME\?|N/A)!?", re.IGNORECASE
+)
 
 
 class PrintedValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +78,9 @@ def read_value(text: str, decimal: str = "") -> PrintedValue:
         )  # several numbers are not one with a blank in it
     if _DAY.fullmatch(text):
         return PrintedValue(kind="text", text=text)
+    # What programs write for no number, and one that would have to be cut, as no laboratory measures.
+    if _NO_NUMBER.fullmatch(text) or _is_too_long(text):
+        return PrintedValue(kind="unread", text=original[:TEXT_CHARS_MAX])
     if found := _TITRE.fullmatch(text):
         digits = re.sub(r"\D", "", found["number"])
         comparator = _COMPARATORS.get((found["comparator"] or "").lower(), "")
@@ -95,6 +101,15 @@ def read_value(text: str, decimal: str = "") -> PrintedValue:
     if found_other.kind == "text":  # its lines stay lines
         return PrintedValue(kind="text", text=original[:TEXT_CHARS_MAX])
     return found_other
+
+
+def _is_too_long(text: str) -> bool:
+    """Whether a text of figures and signs has more figures than a number may have."""
+    return (
+        len(text) > DIGITS_MAX
+        and len(_DIGITS.findall(text)) > DIGITS_MAX
+        and not re.search(r"[^\W\d_]", text)
+    )
 
 
 def _other(text: str, decimal: str) -> PrintedValue:
