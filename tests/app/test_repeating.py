@@ -1,11 +1,14 @@
 """Chores beside the loop."""
 
+from io import StringIO
 from threading import Event, Thread
 
 import pytest
 
+from stateward import telemetry
 from stateward.app import repeating
 from stateward.app.repeating import FINISH_S, Chore, repeat_in_background
+from stateward.core.errors import StoreUnreachable
 from stateward.settings import Settings
 from tests.waiting import WAIT_S_MAX
 
@@ -46,3 +49,18 @@ def test_chores_that_a_network_holds_up_do_not_wait_for_each_other_as_the_servic
         pass
 
     assert waited == [FINISH_S, 0.0]
+
+
+def test_a_chore_that_fails_says_when_it_is_tried_again() -> None:
+    stream = StringIO()
+    telemetry.set_up(level="error", stream=stream)
+    failed = Event()
+
+    def fail(settings: Settings) -> float:
+        failed.set()
+        raise StoreUnreachable("the database is away")
+
+    with repeat_in_background([Chore("erasure", fail)], Settings()):
+        assert failed.wait(WAIT_S_MAX)
+
+    assert "is tried again in 15 minutes: the database is away" in stream.getvalue()

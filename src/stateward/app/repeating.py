@@ -66,4 +66,7 @@ def _repeat(chore: Chore, settings: Settings, ending: Event) -> None:
         try:
             wait_s = chore.act(settings)
         except (StatewardError, OSError) as error:
-            telemetry.log(chore.name).error(f"it could not be done: {error}", reason=str(error))
+            telemetry.log(chore.name).error(
+                f"it could not be done, and is tried again in {RETRY_S / 60:.0f} minutes: {error}",
+                reason=str(error),
+            )
