@@ -6,7 +6,7 @@ them together, and reports what they leave open.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from itertools import chain, islice
 
@@ -76,6 +76,7 @@ from stateward.pipelines.statements.pdf.repeated_lists import repeated_rows
 from stateward.pipelines.statements.pdf.rows import (
     DATED,
     DraftRow,
+    PrintedFact,
     RowBuilder,
     missing_dates,
     opening_of,
@@ -402,9 +403,15 @@ class Assembler:
         is_only = len(self._builder.sections) == 1
         own = list(free) if is_only else [line for line in free if self._owner(line) == number]
         shared = [] if is_only else [line for line in free if self._owner(line) < 0]
-        in_table = [fact for fact in self._builder.facts if fact.section == number]
+        found = printed.facts_of(own, number)
+        both = both_ends(found)
+        in_table = [
+            fact
+            for fact in self._builder.facts
+            if fact.section == number and (fact.page, fact.line) not in both
+        ]
         known = {(fact.page, fact.line) for fact in in_table}
-        own_facts = [f for f in printed.facts_of(own, number) if (f.page, f.line) not in known]
+        own_facts = [fact for fact in found if (fact.page, fact.line) not in known]
         currency = money.currency_code(self._currency(drafts, own, shared))
         draft = SectionDraft(
             drafts,
@@ -769,6 +776,15 @@ class Assembler:
                     place=RowPlace(number),
                 )
             )
+
+
+def both_ends(facts: Collection[PrintedFact]) -> set[tuple[int, int]]:
+    """The lines that print the balances of both ends, each behind its own label."""
+    opening, closing = (
+        {(fact.page, fact.line) for fact in facts if fact.kind == kind}
+        for kind in (vocab.OPENING, vocab.CLOSING)
+    )
+    return opening & closing
 
 
 def is_balance_line(line: StatementLine) -> bool:

@@ -165,6 +165,9 @@ def row_problems(draft: SectionDraft, tried: TriedReading) -> Iterator[Statement
     """Rows of which a remark says that they do not count, and those that may be sums: whether they were counted."""
     taken = set(map(id, tried.drafts))
     doubted = _doubted_balances(draft, tried)
+    # A balance below the last row proves that nothing between both was left out, as that of each row does.
+    is_led = tried.is_sound and tried.closing is not None and all(row.balance for row in tried.rows)
+    is_led |= tried.is_summed
     for entry in draft.rows:
         text = " ".join(entry.texts)
         done = "it was counted" if id(entry) in taken else "it was left out"
@@ -175,7 +178,7 @@ def row_problems(draft: SectionDraft, tried: TriedReading) -> Iterator[Statement
             code, message = "BOOKING_UNPROVEN", f"the text of the row says {phrase!r}, and {done}"
         elif entry.doubt == UNBOOKED and id(entry) in taken:
             code, message = "BOOKING_UNPROVEN", f"{UNBOOKED}, and {done}"
-        elif entry.doubt == SUMMED and not tried.is_summed and not is_called_total(entry):
+        elif entry.doubt == SUMMED and not is_led and not is_called_total(entry):
             code, message = "TOTAL_SUSPECTED", f"the row is the sum of those above it; {done}"
         elif entry.doubt in LEFT and id(entry) not in taken and not tried.is_summed:
             code, message = "ROW_UNREAD", f"the row was left out, because {entry.doubt}"

@@ -160,11 +160,21 @@ def below_rows(lines: Sequence[StatementLine]) -> list[StatementLine]:
 
 
 def is_summary_beside(table: PdfTable, other: PdfTable) -> bool:
-    """Whether a table sums up what another one lists: it has both balances and no day, and the other one has days."""
-    if table.heading.has(vocab.DATE_ROLES) or not other.heading.has(vocab.DATE_ROLES):
+    """Whether a table sums up what another one lists: it has both balances and no other day, and the other has days.
+
+    Where days stand beside its balances, the other one must print both, too: bookings below a day may have none.
+    """
+    if not other.heading.has(vocab.DATE_ROLES):
         return False
-    parsed = [one for _, lines in table.parts for one in lines]
-    if any(one.has_amount and one.line.dates for one in parsed):
+    facts = printed.facts_of(table.lines, 0)
+    ends = {fact.value: fact for fact in facts if fact.kind in (vocab.OPENING, vocab.CLOSING)}
+    places = {(fact.page, fact.line) for fact in ends.values()}
+    rows = [one for _, lines in table.parts for one in lines if one.has_amount and one.line.dates]
+    if any((one.line.page, one.line.number) not in places for one in rows):
         return False
-    ends = {vocab.OPENING, vocab.CLOSING}
-    return ends <= {fact.kind for fact in printed.facts_of(table.lines, 0)}
+    if {fact.kind for fact in ends.values()} != {vocab.OPENING, vocab.CLOSING}:
+        return False
+    if not rows and not table.heading.has(vocab.DATE_ROLES):
+        return True
+    told = {fact.value for fact in printed.facts_of(other.lines, 0)}
+    return ends.keys() <= told and other.heading.has({vocab.BALANCE})

@@ -27,6 +27,7 @@ FURTHER = "further date"
 DATE_REACH = 22.0  # points: how far left of its heading a date may begin
 DATE_REACH_INSIDE = 9.0  # the same, where another column is to its left
 RIGHT_NEAR = 3.0  # points: how far from the right edge of its heading a right-aligned date may end
+ROUNDED = 0.6  # points: places of columns that are measured are whole ones
 TEXT_REACH = 4.0  # points: how far left of its heading a text may begin
 
 _YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
@@ -189,10 +190,19 @@ def _date_under(
         token
         for at in span
         if (column.x0 - reach <= words[at].x0 < end or _is_under(words[at], column))
+        and not _begins_text(heading, column, words[at])
         and (token := line.date_at(at)) is not None
         and (heading.has_day_months or not DAY_MONTH.fullmatch(token.text) or at)
     ]
     return min(found, key=lambda token: abs(token.x0 - column.x0), default=None)
+
+
+def _begins_text(heading: TableHeading, column: TableColumn, word: PdfWord) -> bool:
+    """Whether a word stands exactly where texts begin, by their places in the rows, and not where the days do."""
+    return abs(word.x0 - column.x0) > RIGHT_NEAR and any(
+        each.role == vocab.TEXT and not each.text and abs(word.x0 - each.x0) <= ROUNDED
+        for each in heading.columns
+    )
 
 
 def _is_under(word: PdfWord, column: TableColumn) -> bool:

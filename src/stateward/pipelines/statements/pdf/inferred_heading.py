@@ -36,7 +36,7 @@ SHARE_MIN = 0.08  # of the rows: fewer share an edge by chance
 COLUMNS_MAX = 4
 MARK_REACH = 40.0  # points between an amount and its mark
 MONTHS, DAYS = 12, 31
-NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
+NUMBER = re.compile(r"[0-9]{1,6}\.?", re.ASCII)
 
 InferredRow = tuple[StatementLine, WordSpan, list[WordSpan]]
 
@@ -74,7 +74,7 @@ def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
 
 def _may_be_days(numbers: Sequence[str]) -> bool:
     """Whether the numbers of rows do not count them, and may all be days: `3`, or `0312` for the third of December."""
-    read = [*map(int, numbers)]
+    read = [*(int(number.rstrip(".")) for number in numbers)]
     is_counted = {after - before for before, after in pairwise(read)} in ({1}, {-1})
     return not is_counted and all(
         (0 < month <= MONTHS and 0 < day <= DAYS) or (0 < day <= MONTHS and 0 < month <= DAYS)
@@ -112,11 +112,15 @@ def _below_days(lines: Sequence[StatementLine]) -> TableHeading | None:
     below = [line for line in lines[days[0][0] + 1 :] if line.words[0].text[0].isalpha()]
     rows = [(line, days[0][1], _figures(line, None)) for line in below]
     rows = [row for row in rows if row[2] and row[2][-1].end == len(row[0].words)]
+    if len(rows) < ROWS_MIN:
+        return None
+    text_x0 = float(Counter(round(line.words[0].x0) for line, _, _ in rows).most_common(1)[0][0])
+    # What begins elsewhere is of another table, such as one of savings below the rows.
+    rows = [row for row in rows if abs(row[0].words[0].x0 - text_x0) <= EDGE_NEAR]
     edges = _edges([figures for _, _, figures in rows])
     if len(rows) < ROWS_MIN or not edges:
         return None
     first, token = lines[days[0][0]], days[0][1]
-    text_x0 = float(Counter(round(line.words[0].x0) for line, _, _ in rows).most_common(1)[0][0])
     columns = [
         TableColumn(vocab.DATE, token.x0, token.x1, ""),
         TableColumn(vocab.TEXT, text_x0, text_x0 + 1, ""),

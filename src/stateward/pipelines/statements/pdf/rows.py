@@ -198,7 +198,7 @@ class RowBuilder:
             return  # a rule that is drawn with characters
         if self._take_mark(one) or self._take_year(one):
             return
-        if self._is_balance(heading, one) or self._is_total(one):
+        if self._is_balance(heading, one) or self._repeats_balance(one) or self._is_total(one):
             self._add_totals(one)
             self._close()
             self.context.append(one.line)
@@ -629,6 +629,22 @@ class RowBuilder:
             return False
         row.money[vocab.BALANCE] = sums[0].text
         self.day_balances.add((line.page, line.number))
+        return True
+
+    def _repeats_balance(self, one: ParsedLine) -> bool:
+        """Whether a line has no day, and nothing but the balance that is known already, below an amount without one.
+
+        An amount moves the balance behind it, so this is none of its row, but one that is printed again: at the end.
+        """
+        row, rows = self._open, self.sections[-1] if self.sections else []
+        if row is None or not rows or not row.is_complete or vocab.BALANCE in row.money:
+            return False
+        value = one.money.get(vocab.BALANCE, "")
+        if one.date or one.has_amount or not value or value != rows[-1].money.get(vocab.BALANCE):
+            return False
+        if not any(map(_is_filled, row.money.values())):
+            return False
+        self._add_fact(vocab.CARRIED, value, vocab.simplify(one.text), one)
         return True
 
     def _is_dated_balance(self, one: ParsedLine, text: str) -> bool:
