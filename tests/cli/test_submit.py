@@ -12,6 +12,10 @@ from stateward.cli.submit import _summary_line
 from tests.archives import zipped
 from tests.cli.shell import Shell
 
+NO_ONE_WORKS = (
+    "no worker that can run upload.parse is alive; start one: stateward up, or stateward worker"
+)
+
 
 def a_file(folder: Path, name: str, text: str | None = None) -> str:
     path = folder / name
@@ -28,7 +32,16 @@ def test_a_new_document_and_a_known_one_both_succeed(shell: Shell, tmp_path: Pat
     assert first.stdout.split()[0] == "new"
     assert second.stdout.split()[0] == "duplicate"
     assert first.stdout.split()[1] == second.stdout.split()[1]
-    assert second.stderr == "1 file: 1 duplicate\n"
+    assert second.stderr == f"1 file: 1 duplicate\n{NO_ONE_WORKS}, or submit with --wait\n"
+
+
+def test_nothing_is_said_of_workers_where_the_documents_have_ended(
+    shell: Shell, tmp_path: Path
+) -> None:
+    file = a_file(tmp_path, "a.csv")
+    shell("submit", file, "--wait")
+
+    assert NO_ONE_WORKS not in shell("submit", file).stderr
 
 
 def test_labels_name_source_priority_and_reason_are_kept(shell: Shell, tmp_path: Path) -> None:

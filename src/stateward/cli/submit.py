@@ -120,6 +120,8 @@ def submit(
             )
         code = sent.wait(timeout_s) if is_waiting else Exit.OK
         sent.report()
+        if not is_waiting:
+            sent.say_if_no_one_works()
         return sent.worst or code
 
 
@@ -249,6 +251,12 @@ class _Sending:
         found = record.labels.get("source_type")
         if self._machine == AUTO and found not in (None, AUTO, self._given_type):
             self._context.say(f"{_shown_name(file)} is taken for {found}, by {record.machine}")
+
+    def say_if_no_one_works(self) -> None:
+        """Say so where no worker is alive for the first document: nothing would ever come of it."""
+        first = next((record for record in self._records if not record.is_at_rest), None)
+        if first is not None and (why := self._app.explain(first.id)).code == "no_worker":
+            self._context.say(f"{why.sentence}; {why.advice}, or submit with --wait")
 
     def wait(self, timeout_s: float) -> Exit:
         """Wait for all of them; what is said last is what they ended as."""
