@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from tests.pipelines.statements.reading import read_bytes
+import pytest
+import xlsxwriter
+
+from tests.pipelines.statements.reading import read_bytes, read_file
 
 ROWS = [("20260302", "Purchase Bread", "-3.20", "00012"), ("20260303", "Salary", "500.00", "00013")]
 
@@ -49,3 +52,32 @@ def test_days_and_years_of_quicken_may_begin_with_a_blank(tmp_path: Path) -> Non
     )
 
     assert read.dates == ["2000-03-29", "2001-04-09"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "amount"),
+    [
+        ("\u22126\u00a0120,00", "-6120.00"),
+        ("-6.120,00", "-6120.00"),
+        ("-12,50", "-12.50"),
+        ("-6,120", "-6120.00"),  # three figures: thousands, as the column has points
+    ],
+)
+def test_an_amount_that_was_typed_among_numbers_of_a_sheet_counts(
+    tmp_path: Path, typed: str, amount: str
+) -> None:
+    path = tmp_path / "a.xlsx"
+    rows = [
+        ("2026-02-27", "Rent", typed),
+        ("2026-02-26", "Swish", 208.78),
+        ("2026-02-25", "Bar", -16.5),
+    ]
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for number, cells in enumerate([("Datum", "Text", "Belopp"), *rows]):
+            sheet.write_row(number, 0, cells)
+
+    read = read_file(path)
+
+    assert read.amounts == [amount, "208.78", "-16.50"]
+    assert "ROW_REJECTED" not in read.flags

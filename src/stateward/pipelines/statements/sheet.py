@@ -1,8 +1,11 @@
 """XLSX, XLS and ODS: every sheet that holds a table of transactions is a section."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit import money
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.kit.failures import (
     CORRUPT_FILE,
@@ -26,6 +29,9 @@ from stateward.pipelines.statements.model import (
 from stateward.pipelines.statements.source import Source
 from stateward.pipelines.statements.table import StatementTable
 
+_NUMBER = re.compile(r"-?[0-9]+\.[0-9]+")  # as a sheet keeps it
+# With two figures behind a comma there is no other way to read it.
+_TYPED = re.compile(r"[-+\u2212]?\s?(?:[0-9]{1,3}(?:[ \u00a0\u202f.'’][0-9]{3})+|[0-9]+),[0-9]{2}")
 CODES = {
     CORRUPT_FILE: "SHEET_CORRUPT",
     ENCRYPTED: "SHEET_ENCRYPTED",
@@ -43,7 +49,7 @@ def read(source: Source) -> StatementReading:
         for name, rows in read_sheets(source.path):
             if not any(any(cells) for cells in rows):
                 continue
-            section = table_section(rows, source, reading)
+            section = table_section(_with_typed_numbers(rows), source, reading)
             if section is None:
                 reading.decisions.append(f"the sheet {name!r} holds no table of transactions")
             else:
@@ -61,6 +67,26 @@ def read(source: Source) -> StatementReading:
         reading.problems.append(StatementProblem(code=FORMULA_UNSAVED, message=message))
     reading.sections = sections
     return reading
+
+
+def _with_typed_numbers(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Rows in which a number that was typed as a text, among numbers of its column, is written as those are.
+
+    A sheet keeps its numbers without a decimal sign of its own; a program that groups thousands by blanks writes texts.
+    """
+    numeric = {
+        at
+        for at, column in enumerate(zip_longest(*rows, fillvalue=""))
+        if any(map(_NUMBER.fullmatch, column))
+    }
+    return [
+        [_as_number(cell) if at in numeric else cell for at, cell in enumerate(cells)]
+        for cells in rows
+    ]
+
+
+def _as_number(cell: str) -> str:
+    return str(money.amount(cell, ",")) if _TYPED.fullmatch(cell) else cell
 
 
 def _hidden_rows(
