@@ -117,3 +117,33 @@ def test_a_list_of_booked_amounts_that_no_total_counts_books_nothing_again(
 
     assert found.amounts == amounts
     assert found.flags == flags
+
+
+@pytest.mark.parametrize(
+    ("sent", "flags"), [("262.00", []), ("261.00", ["ROW_REJECTED"])], ids=["sums", "no sums"]
+)
+def test_a_dated_row_with_the_sums_of_both_columns_is_no_booking(
+    tmp_path: Path, sent: str, flags: list[str]
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement 1 March to 31 March 2025")],
+            HEADING,
+            [(60, "02 Mar 2025"), (130, "Opening balance"), (-560, "500.00")],
+            [(60, "03 Mar 2025"), (130, "Rent"), (-400, "171.00"), (-560, "329.00")],
+            [(60, "04 Mar 2025"), (130, "Shop"), (-400, "91.00"), (-560, "238.00")],
+            [(60, "09 Mar 2025"), (130, "Refund"), (-480, "20.00"), (-560, "258.00")],
+            [(60, "12 Mar 2025"), (130, "Refund"), (-480, "30.00"), (-560, "288.00")],
+            [
+                (60, "31 Mar 2025"),
+                (130, "CLOSING ACCOUNT BALANCE"),
+                (-400, sent),
+                (-480, "50.00"),
+                (-560, "288.00"),
+            ],
+        ],
+    )
+
+    assert found.amounts == ["-171.00", "-91.00", "20.00", "30.00"]
+    assert found.flags == flags

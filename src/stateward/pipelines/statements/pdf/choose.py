@@ -50,6 +50,7 @@ SUMMANDS_MIN = 2
 # Doubts of rows.
 REMARKED, SUMMED = "its text says", "it is the sum of the rows above it"
 UNDATED = "it has no date, and its table prints one in every row"
+OF_BOTH_SIDES = "it has the sums of both columns"
 BELOW_END = "it has no date, and stands below the closing balance"
 LEFT = (BELOW_END, NO_DAYS)  # doubts by which a row is left out, which a sum must bear out
 KEPT = (REMARKED, UNDATED)  # doubts that alone leave no row out
@@ -263,6 +264,15 @@ def _amount_figures(entry: DraftRow) -> int:
     return next((_figures(text) for role, text in entry.money.items() if role != vocab.BALANCE), 0)
 
 
+def _has_sums(entry: DraftRow, above: "_Summed", decimal: str) -> bool:
+    """Whether a row has the sum of the debits above it and that of the credits: no booking is both."""
+    values = [
+        (role, money.amount(entry.money.get(role, ""), decimal))
+        for role in (vocab.DEBIT, vocab.CREDIT)
+    ]
+    return all(value and above.is_sum(role, value) for role, value in values)
+
+
 def _has_both_totals(draft: SectionDraft) -> bool:
     return {"debits", "credits"} <= {fact.kind for fact in draft.facts}
 
@@ -352,6 +362,8 @@ def _doubt_rows(draft: SectionDraft) -> None:
         text = " ".join(entry.texts)
         if phrase := annulled_phrase(text) or unbooked_word(text):
             entry.doubt = entry.doubt or f"{REMARKED} {phrase!r}"
+        if _has_sums(entry, whole, decimal):
+            entry.doubt = entry.doubt or OF_BOTH_SIDES
         if value is None:
             continue
         is_bare = not entry.is_dated and vocab.BALANCE not in entry.money
