@@ -148,7 +148,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 15},
+    readers={"literature.parse": 16},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

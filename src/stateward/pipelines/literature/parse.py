@@ -21,7 +21,7 @@ from stateward.pipelines.literature.paper import (
     Paper,
 )
 
-READER_VERSION = 15  # to be increased by a change after which the same bytes give other blocks
+READER_VERSION = 16  # to be increased by a change after which the same bytes give other blocks
 LONG_BLOCK = "LONG_BLOCK"
 LARGE_TABLE = "LARGE_TABLE"
 

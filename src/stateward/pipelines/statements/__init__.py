@@ -152,7 +152,7 @@ PLUGIN = Plugin(
     ),
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
-    readers={"upload.parse": 87},
+    readers={"upload.parse": 88},
     commands=(
         PluginCommand(
             name="rules",

@@ -25,7 +25,7 @@ from stateward.pipelines.statements.readers import read_statement
 from stateward.pipelines.statements.source import Source
 from stateward.workers.sdk import Batch, Job, Outcome
 
-READER_VERSION = 87  # to be increased by a change after which the same bytes give other rows
+READER_VERSION = 88  # to be increased by a change after which the same bytes give other rows
 # Damage that another download, or a more lenient look at the file, may mend.
 CORRUPT_CODES = frozenset({"PDF_CORRUPT", "SHEET_CORRUPT", "XML_CORRUPT"})
 CANCEL_UNPROVEN = "CANCEL_UNPROVEN"

@@ -12,6 +12,7 @@ import io
 import math
 import re
 import struct
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cache, partial
@@ -62,6 +63,9 @@ GLYPH_WIDTH = 0.5  # of the height: about that of the usual fonts
 MAGIC = b"%PDF-"
 MAGIC_WITHIN = 1024  # the format allows other bytes before the header
 
+SURROGATES = range(0xD800, 0xE000)
+HIGH_HALVES, LOW_HALVES = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
+SECOND_HALF = "\ufdd0"  # no character, and in no text
 _NO_CHARACTER = re.compile("[\x00\ufffd\uffff\ue000-\uf8ff]")
 FONT_BYTES_MAX = 256
 FORCE_BOLD = 1 << 18  # of the flags of a font
@@ -265,6 +269,10 @@ def _read(
         )
     unseen: list[str] = []
     words = list(_words(letters, glyphs, view, ink, covers, turned, unseen)) if count > 0 else []
+    if SECOND_HALF in letters:
+        words = [replace(word, text=word.text.replace(SECOND_HALF, "")) for word in words]
+        unseen = [each.replace(SECOND_HALF, "") for each in unseen]
+        turned.runs = [each.replace(SECOND_HALF, "") for each in turned.runs]
     struck = struck_words(page, objects, words, view.point) if words else []
     filled = [
         word for value, box in form_values(document, page) for word in _form_words(value, box, view)
@@ -287,12 +295,32 @@ def _letters(text: pdfium.PdfTextPage, count: int) -> str:
         return ""
     buffer = (ctypes.c_ushort * (count + 1))()
     written = raw.FPDFText_GetText(text.raw, 0, count, buffer)
-    letters = bytes(buffer).decode("utf-16-le", "replace")[: max(written - 1, 0)]
+    letters = bytes(buffer)[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
     if len(letters) != count:  # characters beyond the BMP take two units, so indexes would shift
-        codes = (raw.FPDFText_GetUnicode(text.raw, index) for index in range(count))
-        letters = "".join(chr(code) if code < 0x110000 else "\ufffd" for code in codes)
+        letters = _joined_units(
+            [raw.FPDFText_GetUnicode(text.raw, index) for index in range(count)]
+        )
     # pdfium gives a hyphen at the end of a line as U+0002 or U+FFFE; it may be the minus sign of an amount.
     return letters.replace("\x02", "-").replace("\ufffe", "-")
+
+
+def _joined_units(codes: Sequence[int]) -> str:
+    """Characters by the index of their glyph, where pdfium may give two halves of one (surrogates) an index each.
+
+    The second half becomes `SECOND_HALF`, which is taken out of the words when they are made.
+    """
+    found: list[str] = []
+    for at, code in enumerate(codes):
+        after = codes[at + 1] if at + 1 < len(codes) else 0
+        if code in HIGH_HALVES and after in LOW_HALVES:
+            found.append(
+                chr(0x10000 + (code - HIGH_HALVES.start) * 0x400 + after - LOW_HALVES.start)
+            )
+        elif code in LOW_HALVES and at and codes[at - 1] in HIGH_HALVES:
+            found.append(SECOND_HALF)
+        else:
+            found.append("\ufffd" if code in SURROGATES or code > sys.maxunicode else chr(code))
+    return "".join(found)
 
 
 class _PageView:
